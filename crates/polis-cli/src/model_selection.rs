@@ -94,6 +94,7 @@ impl SelectedEndpoints {
     ) -> Result<Arc<dyn LanguageModel>, Refusal> {
         let size = |number: u32| saturating_cast::<usize>(number);
         let settings = |(name, config, key): (String, EndpointConfig, ApiKey)| EndpointSettings {
+            setting: describe_setting(&name),
             api_key: key,
             tags: config.tags,
             temperature: config.temperature,
@@ -114,6 +115,15 @@ impl SelectedEndpoints {
             ..ModelEndpointsSettings::default()
         })?;
         Ok(Arc::new(endpoints))
+    }
+}
+
+/// Returns where the URL and key of an endpoint are set.
+fn describe_setting(endpoint: &str) -> String {
+    if endpoint == ENVIRONMENT_ENDPOINT {
+        format!("{OPENAI_URL_VARIABLE}, {OPENAI_KEY_VARIABLE}")
+    } else {
+        format!("[models.{endpoint}]")
     }
 }
 

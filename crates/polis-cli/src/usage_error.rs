@@ -24,6 +24,8 @@ const MAX_COLUMNS: usize = 100;
 
 /// Prints help, the version or a usage error of a program, and returns the exit code.
 pub(crate) fn report_usage_error(error: &clap::Error, tree: &Command) -> ExitCode {
+    let without_lang = help_without_lang(error, tree, std::env::args_os());
+    let error = without_lang.as_ref().unwrap_or(error);
     let globals = typed_globals();
     let requested = matches!(
         error.kind(),
@@ -38,6 +40,50 @@ pub(crate) fn report_usage_error(error: &clap::Error, tree: &Command) -> ExitCod
         UiLanguage::Zh => print_translated(error, tree, lang),
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// Returns clap's help for a command line that would display help without `--lang`: clap does not accept options
+/// after `help`, and displays no help for a missing subcommand if there is an option.
+fn help_without_lang(
+    error: &clap::Error,
+    tree: &Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Option<clap::Error> {
+    if !matches!(
+        error.kind(),
+        ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand | ErrorKind::UnknownArgument
+    ) {
+        return None;
+    }
+    let retried = tree.clone().try_get_matches_from(strip_lang(arguments));
+    retried.err().filter(|error| {
+        matches!(
+            error.kind(),
+            ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        )
+    })
+}
+
+/// Removes `--lang` and its value from a command line.
+fn strip_lang(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut kept = Vec::new();
+    let mut arguments = arguments.into_iter();
+    while let Some(argument) = arguments.next() {
+        if argument == "--" {
+            kept.push(argument);
+            kept.extend(arguments);
+            break;
+        }
+        let has_value = argument
+            .to_str()
+            .is_some_and(|text| text.starts_with("--lang="));
+        if argument == "--lang" {
+            arguments.next();
+        } else if !has_value {
+            kept.push(argument);
+        }
+    }
+    kept
 }
 
 /// Returns the global flags of a command line that clap did not accept.
@@ -98,6 +144,7 @@ fn print_translated(error: &clap::Error, tree: &Command, lang: UiLanguage) {
                 has_colour,
             };
             requested_help(tree, std::env::args_os(), layout)
+                .or_else(|| requested_help(tree, strip_lang(std::env::args_os()), layout))
         }
         _ => Some(UsageErrorRenderer::new(error, styles, lang).render()),
     };

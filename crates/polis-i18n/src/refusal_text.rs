@@ -304,7 +304,15 @@ impl ReasonRenderer<'_> {
     fn render_into(&self, pattern: TextPattern, text: &mut String) {
         for piece in PatternPieces(pattern) {
             match piece {
-                PatternPiece::Text(literal) => text.push_str(literal),
+                PatternPiece::Text(literal) => {
+                    // A sentence inserted at the end of a sentence has its full stop already.
+                    let is_repeated = text.ends_with('。') && literal.starts_with('。');
+                    text.push_str(
+                        literal
+                            .get(if is_repeated { '。'.len_utf8() } else { 0 }..)
+                            .unwrap_or_default(),
+                    );
+                }
                 PatternPiece::Argument(name) => {
                     if let Some(value) = self.reason.arg(name) {
                         text.push_str(&self.render_arg(value));

@@ -109,7 +109,10 @@ pub(crate) fn format_event_details(
             lang,
         ),
         EventPayload::TaskCommented(comment) => after_colon(&quoted(&comment.body), lang),
-        EventPayload::TaskRefused(refused) => refused_attempt(&refused.op, &refused.code, lang),
+        EventPayload::TaskRefused(refused) => {
+            let attempt = labels::task_operation_label(&refused.op, lang);
+            refused_attempt(attempt, &refused.code, lang)
+        }
         EventPayload::FileRefused(refused) => {
             let attempt = refused.path.as_ref().unwrap_or(&refused.op);
             refused_attempt(attempt, &refused.code, lang)
@@ -312,6 +315,7 @@ fn decision_details(changed: &DecisionChangedEvent, lang: UiLanguage) -> String 
 /// Returns what was attempted, and the error code.
 fn refused_attempt(attempt: &str, code: &str, lang: UiLanguage) -> String {
     let attempt = truncate_first_line(attempt);
+    let code = labels::refusal_code_label(code, lang);
     after_colon(&msg::event_refused_attempt(lang, attempt, code), lang)
 }
 

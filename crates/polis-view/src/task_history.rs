@@ -109,7 +109,11 @@ fn describe_claim(entry: &TaskHistoryEntry, lang: UiLanguage) -> String {
 
 fn describe_refused_attempt(entry: &TaskHistoryEntry, lang: UiLanguage) -> String {
     match entry.refusal() {
-        Some(TaskRefusedEvent { op, code }) => msg::task_history_operation_refused(lang, op, code),
+        Some(TaskRefusedEvent { op, code }) => {
+            let attempt = labels::task_operation_label(&op, lang);
+            let code = labels::refusal_code_label(&code, lang);
+            msg::task_history_operation_refused(lang, attempt, code)
+        }
         None => msg::task_history_refused(lang).to_owned(),
     }
 }
@@ -292,7 +296,7 @@ mod tests {
         );
         assert_eq!(
             describe_history_entry(&history[1], UiLanguage::En),
-            "gave it to bob"
+            "assigned it to bob"
         );
         let fields: Vec<_> = visible_field_changes(&history[0], UiLanguage::En);
         assert_eq!(fields.len(), 2, "times are omitted: {fields:?}");

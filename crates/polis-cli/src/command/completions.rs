@@ -49,8 +49,9 @@ impl ManPagesArgs {
         std::fs::create_dir_all(&self.directory)
             .and_then(|()| clap_mangen::generate_to(tree, &self.directory))
             .map_err(|_| CliError::from(CommandRefusal::ManPagesNotWritten))?;
-        out.print_result(&serde_json::json!({ "written": true }), |_| {
-            msg::cli_project_man_pages_written(out.lang()).to_owned()
+        let written = serde_json::json!({ "written": true, "directory": self.directory });
+        out.print_result(&written, |_| {
+            msg::cli_project_man_pages_written(out.lang(), self.directory.display())
         })
     }
 }

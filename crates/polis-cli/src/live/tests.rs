@@ -118,7 +118,7 @@ fn chinese_output_aligns_columns_by_display_width() {
     assert_eq!(
         status_block::render_block(&screen, 7_000, (100, 5), &out).join("\n"),
         [
-            "计算器  7 秒  5 个智能体  0 个回合  0 Token",
+            "计算器  7 秒  5 个智能体  0 个回合  0 token",
             "root                      空闲",
             "   │  └─ helper (tester)  已暂停：预算已用完",
             "   └─ 解析 (程序员)       思考中 7 秒",

@@ -24,6 +24,9 @@ crate::refusal_table! {
         OwnerRoleMismatch = "task-owner-role-mismatch", RoleMismatch {
             required: String, owner: AgentId, role: String,
         };
+        OwnerNotRegistered = "task-owner-not-registered", RoleMismatch {
+            required: String, owner: AgentId,
+        };
         AlreadyClaimed = "task-already-claimed", AlreadyClaimed { task: TaskId, owner: String };
         InvalidStatus = "task-invalid-status", InvalidStatus { name: String };
         TransitionStartFirst = "task-transition-start-first", InvalidTransition {

@@ -13,7 +13,7 @@ use crate::event::OwnerAssignment;
 use crate::id::AgentId;
 use crate::permission::{Permission, PermissionPolicy};
 use crate::refusal::{Refusal, TaskRefusal};
-use crate::role::role_from_name;
+use crate::role::{DEFAULT_ROLES, role_from_name};
 use crate::timestamp::Timestamp;
 
 /// Fails with `force_assign_forbidden` if the caller may not use `forceAssign`.
@@ -135,8 +135,9 @@ pub fn has_required_role(required: Option<&str>, owner: &AgentId, entry: Option<
     }
 }
 
-/// Returns the assignment to a new owner. Fails with `agent_not_found` if the agent is retired, and with
-/// `role_mismatch` if it does not have the required role and the assignment is not forced.
+/// Returns the assignment to a new owner. An agent that is not registered may have the name of a role. Fails
+/// with `agent_not_found` if the agent is retired, and with `role_mismatch` if it does not have the required
+/// role and the assignment is not forced.
 pub(super) fn check_new_owner(
     task: &Task,
     owner: &AgentId,
@@ -159,6 +160,11 @@ pub(super) fn check_new_owner(
         let required = task.required_role.as_deref().unwrap_or_default();
         return Err(if *owner == caller.id {
             own_role_mismatch(required, role)
+        } else if entry.is_none() && !owner.is_user() && !DEFAULT_ROLES.contains(&role) {
+            Refusal::from(TaskRefusal::OwnerNotRegistered {
+                required: required.to_owned(),
+                owner: owner.clone(),
+            })
         } else {
             role_mismatch(required, owner, role)
         });

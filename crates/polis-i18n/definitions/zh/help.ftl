@@ -16,7 +16,7 @@ shared =
     .as_json = 内容是 JSON 而不是文本
     .board = 白板：global、top、mid/ROLE 或 bottom/AGENT
     .client = MCP 客户端
-    .commands = 命令数上限
+    .commands = 命令数上限；0 表示不限
     .content = 内容；- 表示读取标准输入
     .content_file = 内容所在的文件；- 表示读取标准输入
     .cursor = 从此游标之后继续：上一页的 `next`
@@ -35,14 +35,14 @@ shared =
     .member = 智能体
     .merge = 与此后的变更合并，前提是互不重叠
     .model = 驱动此存储中运行的模型：已配置的端点、模型名称，或 replay:FILE
-    .money = 费用上限，按端点的价格计算
+    .money = 费用上限，按端点的价格计算；0 表示不限
     .no_society = 即使配置了模型也不驱动运行
     .note = 给智能体的备注
     .nth = 有多个同名章节时取第几个：1、2、……
     .of = 使用哪个智能体的工作空间；默认：调用者自己的。只有用户可以指定任意智能体
     .path = 文件，相对于工作空间的路径
     .reason = 理由，显示在智能体的状态中
-    .reply_to = 所回复的消息的 ID
+    .reply_to = 所回复消息的编号
     .run = 运行；默认：最新的未停止的运行
     .scope-project = 项目的配置，适用于项目的所有用户
     .scope-user = 您自己的配置，适用于所有项目
@@ -53,11 +53,11 @@ shared =
     .tls_cert = TLS 证书链（PEM）
     .tls_key = 证书的私钥（PEM）
     .token = `board lock` 输出的令牌
-    .tokens = token 数上限，提示词和回答合计
+    .tokens = token 数上限，提示词和回答合计；0 表示不限
     .tools = 向客户端列出的工具组；默认：usual。`all`：面向智能体的全部工具。默认和使用 `all` 时，客户端可调用所有工具，否则只能调用列出的工具
     .ttl = 锁定的时长，最长 1h
-    .turns = 模型回答的次数上限
-    .wall = 最长持续时间，例如 2h
+    .turns = 模型回答的次数上限；0 表示不限
+    .wall = 最长持续时间，例如 2h；0 表示不限
 
 headings =
     .budget = 预算
@@ -165,7 +165,7 @@ agent-token-list = 列出令牌，不含其密钥
     .id = 只列出此智能体的令牌
 
 agent-token-revoke = 吊销一个令牌，或某个智能体的所有令牌，立即生效
-    .id = 令牌 ID 或智能体 ID
+    .id = 令牌编号或智能体 ID
 
 agent-tree = 显示汇报关系树
 
@@ -250,8 +250,8 @@ task-update = 修改任务
     .force_assign = 跨角色指派（团队负责人）
     .metadata = 要合并的元数据，一个 JSON 对象；null 表示移除该键
     .owner = 新的负责人；空值表示释放任务
-    .remove_blocked_by = 移除阻塞此任务的任务
-    .remove_blocks = 移除被此任务阻塞的任务
+    .remove_blocked_by = 不再阻塞此任务的任务
+    .remove_blocks = 不再被此任务阻塞的任务
     .required_role = 新的所需角色（团队负责人）；空值表示移除
     .status = 新状态：in_progress、completed 或 deleted
     .subject = 新标题
@@ -316,7 +316,7 @@ decision = 提出、签署、否决和申诉决策
 
 decision-appeal = 对被否决的决策申请第二次表决
     .board = 白板
-    .id = 决策 ID，例如 3
+    .id = 决策编号，例如 3
 
 decision-propose = 提出决策
     .board = 白板
@@ -324,11 +324,11 @@ decision-propose = 提出决策
 
 decision-sign = 签署决策
     .board = 白板
-    .id = 决策 ID，例如 3
+    .id = 决策编号，例如 3
 
 decision-veto = 否决决策
     .board = 白板
-    .id = 决策 ID，例如 3
+    .id = 决策编号，例如 3
     .reason = 理由
 
 ## polis milestone
@@ -459,13 +459,13 @@ webhook-remove = 移除 Webhook
 
 ## polis run
 
-run = 启动或继续一次运行，并观察它
+run = 启动或恢复一次运行，并观察它
     .approve = 其调用需要您审批的工具；可重复使用
     .detach = 只启动运行；由此存储上的 `polis serve` 驱动它
     .model = 模型：已配置的端点、模型名称，或 replay:FILE
     .record = 将模型的回答录制到文件，供 --model replay:FILE 使用
     .requirement = 需求，用自然语言描述；`-` 表示从标准输入读取
-    .resume = 继续一次运行：指定的运行，或最新的未停止的运行
+    .resume = 恢复一次运行：指定的运行，或最新的未停止的运行
     .team = 起始的团队模板；默认：dev-team
     .workspace = 工作目录，不存在时创建；默认：.agent-workspace 下的一个目录
     .yes = 批准所有需要审批的调用
@@ -500,7 +500,7 @@ society-pause = 暂停运行或其中的一个智能体
 society-ps = 列出运行
     .all = 包含已停止的运行
 
-society-resume = 继续运行或其中的一个智能体
+society-resume = 恢复运行或其中的一个智能体
     .member = 只针对运行中的此智能体
 
 society-roles = 列出运行的角色

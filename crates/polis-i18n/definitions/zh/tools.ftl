@@ -150,10 +150,10 @@ whiteboard_decide = 提出决策，或签署、否决、申诉。
 whiteboard_milestones = 列出白板上的里程碑。
     .board = 同 whiteboard_read
 
-whiteboard_milestone = 添加里程碑，或标为完成。
+whiteboard_milestone = 添加里程碑，或标记为已达成。
     .board = 同 whiteboard_read
     .title = 里程碑标题
-    .add = 说明；省略则标为完成
+    .add = 说明；省略则标记为已达成
 
 ## 黑板
 
@@ -359,9 +359,9 @@ list_approvals = 列出需要审批的工具调用。
     .all = 含已决定的
     .limit = 默认全部
 
-decide_approval = 允许或拒绝待审批的工具调用。
+decide_approval = 批准或拒绝待审批的工具调用。
     .id = 审批 id
-    .allowed = 是否允许此调用
+    .allowed = 是否批准此调用
     .note = 给智能体的理由或指示
 
 ## 事件日志、概览和 Webhook

@@ -120,4 +120,6 @@ board-headings-omitted =
         [one] and { $count } more heading
        *[other] and { $count } more headings
     }
+# $board, $version
+board-diff-label = { $board } (version { $version })
 board-diff-no-changes = No changes.

@@ -90,4 +90,4 @@ cli-project-port-in-use = { $address } is already in use by another program. Usi
 
 ## polis man
 
-cli-project-man-pages-written = Man pages written.
+cli-project-man-pages-written = Man pages written to { $directory }.

@@ -100,7 +100,14 @@ cli-run-files = Files: { $directory }
 cli-run-next-after-done = See who did what: polis society tree { $run } --all, polis society log AGENT. More to do: polis society send { $agent } TEXT --run { $run }, then polis run --resume { $run }
 
 cli-run-next-after-stop = See who did what: polis society tree { $run } --all
-cli-run-next-for-person = Use polis society approvals, budget or resume; then continue with: polis run --resume { $run }
+cli-run-agent-placeholder = AGENT
+cli-run-next-approvals = Decide the pending calls: polis society approvals { $run }
+cli-run-next-model = Correct the settings of the model endpoint.
+# $agent, $run
+cli-run-next-paused = Resume { $agent }: polis society resume { $run } --agent { $agent }
+# $agent, $run
+cli-run-next-limit = If { $agent } has used up its budget, raise it: polis society budget { $run }. Resume { $agent }: polis society resume { $run } --agent { $agent }
+cli-run-next-continue = Then continue with: polis run --resume { $run }
 cli-run-next-after-interruption = Nothing is lost. Continue with: polis run --resume { $run }
 
 ## Status block

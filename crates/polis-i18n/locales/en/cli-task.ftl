@@ -10,6 +10,7 @@ cli-task-released = Task #{ $id } released
 # $id, $until
 cli-task-lease-renewed = Task #{ $id } is yours until { $until }
 
+cli-task-approved-when-completed = Task #{ $id } approved; it was completed already
 cli-task-approved = Task #{ $id } approved; its owner may complete it now
 
 # $id, $from, $to: versions

@@ -80,6 +80,8 @@ mcp-call-with = { $tool } with { $parameter }
 ## Protocol errors
 
 mcp-invalid-parameters = The parameters of { $method } are invalid.
+mcp-invalid-tool-call = The parameters of tools/call are invalid. Pass `name`, the name of a tool from tools/list, and `arguments`, an object.
+mcp-unknown-method = This protocol version has no method { $method }. Use a method of its specification, such as tools/list, tools/call, resources/list or prompts/list.
 mcp-line-too-long = The line is longer than { $limit } bytes.
 mcp-line-not-json = The line is not JSON: { $error }.
 mcp-line-is-batch = A line must contain exactly one message: the protocol has no batches.

@@ -116,6 +116,12 @@ task-history-given-to = assigned it to { $owner }
 # $op, $code
 task-history-operation-refused = was refused an operation: { $op } ({ $code })
 
+task-operation-approve = approve
+task-operation-claim = claim
+task-operation-comment = comment
+task-operation-heartbeat = heartbeat
+task-operation-release = release
+task-operation-update = update
 task-history-refused = was refused
 task-history-earlier-on-events-page = Earlier entries are on the events page.
 

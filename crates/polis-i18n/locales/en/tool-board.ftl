@@ -21,6 +21,11 @@ tool-board-unlocked = The lock of { $board } is released.
 
 # $version, $time, $author, $action, $size
 tool-board-version-line = { $version } { $time } { $author } { $action }, { $size } bytes
+tool-board-version-written = written
+tool-board-version-appended = appended
+tool-board-version-edited = edited
+tool-board-version-restored = restored
+tool-board-version-external = external
 tool-board-never-written = The board was never written.
 tool-board-more-versions = { $count } shown; for more pass limit
 tool-board-no-text-in-range = Version { $version } has no text in this range.
@@ -32,6 +37,10 @@ tool-board-diff-truncated = truncated: { $shown } of { $size } bytes; compare cl
 
 tool-board-omitted-entries = { $count } shown; for the others read the board with whiteboard_read
 tool-board-no-decisions = No decisions.
+tool-board-decision-pending = pending
+tool-board-decision-approved = approved
+tool-board-decision-rejected = rejected
+tool-board-decision-appealing = appealing
 # $head, $content
 tool-board-decision = { $head }: { $content }
 tool-board-signed-by = , signed by { $signers }

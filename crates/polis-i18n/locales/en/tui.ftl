@@ -57,6 +57,10 @@ tui-workspace-own = own directory
 tui-directory-empty = Empty directory.
 tui-file-beginning-only = , only the beginning is shown
 
+# $name, $value
+tui-field-with-value = { $name }: { $value }
+tui-field-label = { $name }:{" "}
+
 ## Descriptions of keys
 
 tui-key-claim = claim the task

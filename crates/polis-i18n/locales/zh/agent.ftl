@@ -1,6 +1,6 @@
 ### Agents: roles, layers, statuses, pages.
 
-agent-tokens-unit = Token
+agent-tokens-unit = token
 agent-layer = 层级
 agent-reports-to = 上级
 agent-objective = 目标

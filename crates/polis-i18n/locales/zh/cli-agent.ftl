@@ -11,9 +11,9 @@ cli-agent-tree-entry = { $id }（{ $details }）
 ## Tokens
 
 cli-agent-token-issued = { $agent } 的令牌（权限范围：{ $scopes }）。请立即复制，之后不再显示。
-cli-agent-token-usage = 使用时发送 `Authorization: Bearer TOKEN`；用 `polis agent token revoke { $id }` 吊销。
+cli-agent-token-usage = 使用时发送 `Authorization: Bearer 令牌`；用 `polis agent token revoke { $id }` 吊销。
 cli-agent-tokens-revoked = 已吊销：{ $ids }。
-cli-agent-token-none = 还没有令牌。签发令牌：polis agent token issue AGENT
+cli-agent-token-none = 还没有令牌。签发令牌：polis agent token issue 智能体
 cli-agent-token-column-scope = 权限范围
 cli-agent-token-column-issued = 签发时间
 cli-agent-token-column-expires = 到期时间

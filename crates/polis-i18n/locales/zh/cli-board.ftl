@@ -3,7 +3,7 @@
 cli-board-at-version = { $board } 现为版本 { $version }
 cli-board-merged-at-version = { $board } 现为版本 { $version }，已合并
 cli-board-version-heading = { $board }，版本 { $version }，{ $author } 修改于 { $time }
-cli-board-template-heading = { $board }，版本 0：模板，尚未写入
+cli-board-template-heading = { $board }，版本 0：模板，尚无内容
 cli-board-heading-with-lock = { $heading }；由 { $holder } 锁定至 { $until }
 cli-board-unchanged = 未变化（版本 { $version }）
 cli-board-external-edit = 注意：有其他程序修改了该白板的文件，该修改现已成为一个版本，作者为 `external`。
@@ -23,7 +23,7 @@ cli-board-column-bytes = 字节数
 cli-board-column-changed = 修改时间
 cli-board-column-by = 修改者
 cli-board-column-locked-by = 锁定者
-cli-board-none-written = 还没有写入过白板。试试：polis board append global --content "..."
+cli-board-none-written = 白板都尚无内容。试试：polis board append global --content "..."
 
 ## Permissions
 
@@ -50,7 +50,7 @@ cli-board-versions-equal = 两个版本相同。
 ## Decisions
 
 cli-board-no-decisions = { $board } 上还没有决策。提出决策：polis decision propose --content "..."
-cli-board-decision-column-proposer = 提议人
+cli-board-decision-column-proposer = 提议者
 cli-board-decision-column-signers = 签署人
 cli-board-decision-column-content = 内容
 cli-board-decision-pending = 等待签署
@@ -64,6 +64,6 @@ cli-board-decision-vetoed-by = 由 { $agents } 否决
 
 ## Milestones
 
-cli-board-no-milestones = { $board } 上还没有里程碑。新增里程碑：polis milestone add TITLE --description "..."
+cli-board-no-milestones = { $board } 上还没有里程碑。新增里程碑：polis milestone add 标题 --description "..."
 cli-board-milestone-with-description = { $title }：{ $description }
 cli-board-milestone-changed = { $title }（{ $board }，版本 { $version }）

@@ -17,7 +17,7 @@ cli-demo-next-steps =
     打开页面：{ $polis } --dir { $home } open
     试用程序：sh { $directory }/calc.sh '7 * 6'
     查看详情：{ $polis } --dir { $home } society tree --all
-    您的团队：先 export OPENAI_API_KEY=...，再 { $polis } run "REQUIREMENT"
+    您的团队：先 export OPENAI_API_KEY=...，再 { $polis } run "需求"
     删除演示：rm -r { $home }
 
 ## The task board

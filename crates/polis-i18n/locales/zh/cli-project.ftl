@@ -60,11 +60,11 @@ cli-project-opened-in-browser = 已在浏览器中打开。如果没有显示，
 cli-project-open-link = 请打开以下链接，十分钟内有效，仅限一次：
 cli-project-listening = 正在监听 { $url }
 cli-project-sign-in-link = 登录（链接十分钟内有效，仅限一次；`polis open` 会生成新的链接）：
-cli-project-token-needed = 程序需要令牌：polis agent token issue AGENT（为您自己签发时用 `user`）
+cli-project-token-needed = 程序需要令牌：polis agent token issue 智能体（为您自己签发时用 `user`）
 cli-project-api-description = API 描述：{ $url }
 cli-project-port-in-use-by = { $address } 已被 { $program }（进程 { $pid }）占用，改用端口 { $port }。
 cli-project-port-in-use = { $address } 已被其他程序占用，改用端口 { $port }。
 
 ## polis man
 
-cli-project-man-pages-written = 手册页已写入。
+cli-project-man-pages-written = 手册页已写入 { $directory }。

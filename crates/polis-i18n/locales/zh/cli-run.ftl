@@ -7,19 +7,19 @@ cli-run-detached =
     用 `polis society tree { $run }` 查看，或用 `polis run --resume { $run }` 在此处驱动。
 
 cli-run-project-created = 已在此处创建 { $directory }，与 `polis init` 相同。
-cli-run-started = 运行 { $run } 已启动。可直接输入回答，输入 /help 查看更多命令。按 Ctrl-C 中断运行；`polis run --resume` 可继续。
-cli-run-resumed = 运行 { $run } 已恢复。可直接输入回答，输入 /help 查看更多命令。按 Ctrl-C 中断运行；`polis run --resume` 可继续。
+cli-run-started = 运行 { $run } 已启动。可直接输入回答，输入 /help 查看更多命令。按 Ctrl-C 中断运行；`polis run --resume` 可恢复。
+cli-run-resumed = 运行 { $run } 已恢复。可直接输入回答，输入 /help 查看更多命令。按 Ctrl-C 中断运行；`polis run --resume` 可恢复。
 
 ## Lines that the person types
 
 cli-run-input-help =
-    TEXT              回答最早的待答问题，没有时回复最近来信的智能体
-    @AGENT TEXT       给某个智能体发消息
-    /approve [ID]     批准最早的待审批调用，或指定的调用
-    /deny [ID] [WHY]  拒绝该调用
-    /pause [AGENT]    暂停某个智能体，或整个运行
-    /resume [AGENT]   恢复某个智能体，或整个运行
-    /quit             离开本次运行；`polis run --resume` 可继续
+    文字                回答最早的待答问题，没有时回复最近来信的智能体
+    @智能体 文字        给某个智能体发消息
+    /approve [编号]     批准最早的待审批调用，或指定的调用
+    /deny [编号] [理由] 拒绝该调用
+    /pause [智能体]     暂停某个智能体，或整个运行
+    /resume [智能体]    恢复某个智能体，或整个运行
+    /quit               离开本次运行；`polis run --resume` 可恢复
 
 cli-run-unknown-input = 未知命令：{ $text }。输入 /help 查看全部命令。
 cli-run-message-sent = 您 → { $agent }：{ $text }
@@ -37,8 +37,8 @@ cli-run-agents-resumed = 已恢复：{ $agents }。
 
 cli-run-call-wanted = { $agent } 请求调用 { $tool } { $arguments }
 cli-run-call-approved-by-flag = 已批准（--yes）
-cli-run-call-needs-approval = 需要审批：/approve 批准，/deny WHY 拒绝
-cli-run-leave-hint = 也可以输入 /quit 离开，之后可以继续本次运行。
+cli-run-call-needs-approval = 需要审批：/approve 批准，/deny 理由 拒绝
+cli-run-leave-hint = 也可以输入 /quit 离开，之后可以恢复本次运行。
 cli-run-exiting = 正在退出：等待写入完成。再按一次 Ctrl-C 立即退出。
 cli-run-needs-resume = 运行已暂停，恢复：/resume
 cli-run-needs-approvals = { $count } 个调用待审批（{ $agents }）：/approve 批准，/deny 拒绝
@@ -58,17 +58,22 @@ cli-run-summary-with-cost = { $summary }，{ $cost }
 cli-run-summary-sentence = { $summary }。
 cli-run-agent-said = { $agent } 说：{ $text }
 cli-run-agent-asked = { $agent } 问：{ $text }
-cli-run-answer-command = 回答命令：`polis society send { $agent } TEXT --run { $run }`
+cli-run-answer-command = 回答命令：`polis society send { $agent } 文字 --run { $run }`
 cli-run-files = 文件：{ $directory }
-cli-run-next-after-done = 查看各成员的工作：`polis society tree { $run } --all`、`polis society log AGENT`。继续提出要求：先 `polis society send { $agent } TEXT --run { $run }`，再 `polis run --resume { $run }`
+cli-run-next-after-done = 查看各成员的工作：`polis society tree { $run } --all`、`polis society log 智能体`。继续提出要求：先 `polis society send { $agent } 文字 --run { $run }`，再 `polis run --resume { $run }`
 cli-run-next-after-stop = 查看各成员的工作：`polis society tree { $run } --all`
-cli-run-next-for-person = 请先用 `polis society` 的 `approvals`、`budget` 或 `resume` 处理，再继续：`polis run --resume { $run }`
-cli-run-next-after-interruption = 没有丢失任何内容。继续：`polis run --resume { $run }`
+cli-run-agent-placeholder = 智能体
+cli-run-next-approvals = 请处理待审批的调用：`polis society approvals { $run }`
+cli-run-next-model = 请更正模型端点的设置。
+cli-run-next-paused = 恢复 { $agent }：`polis society resume { $run } --agent { $agent }`
+cli-run-next-limit = 如果 { $agent } 的预算已用完，请提高预算：`polis society budget { $run }`。恢复 { $agent }：`polis society resume { $run } --agent { $agent }`
+cli-run-next-continue = 然后恢复运行：`polis run --resume { $run }`
+cli-run-next-after-interruption = 没有丢失任何内容。恢复：`polis run --resume { $run }`
 
 ## Status block
 
 cli-run-turn-count = { $count } 个回合
-cli-run-token-count = { $tokens } Token
+cli-run-token-count = { $tokens } token
 cli-run-cost = 费用 { $amount }
 cli-run-more-members = ……另有 { $count } 个
 cli-run-idle = 空闲

@@ -9,7 +9,7 @@ cli-society-team-column = 团队
 cli-society-duration-column = 用时
 cli-society-requirement-column = 需求
 cli-society-turns-column = 回合数
-cli-society-tokens-column = Token 数
+cli-society-tokens-column = token 数
 cli-society-task-column = 工作目标
 cli-society-created-by-column = 创建者
 cli-society-tools-column = 工具
@@ -43,7 +43,7 @@ cli-society-sent = 已发送给 { $agent }（消息 { $message }）。该智能�
 cli-society-run-paused = 运行 { $run } 已暂停，直到执行 `polis society resume { $run }`。
 cli-society-run-resumed = 运行 { $run } 已恢复。
 cli-society-no-status-changed = 没有智能体的状态发生变化。
-cli-society-run-stopped = 运行 { $run } 已停止，全部智能体已解聘。文件保留；`polis society log AGENT` 仍可显示对话。
+cli-society-run-stopped = 运行 { $run } 已停止，全部智能体已解聘。文件保留；`polis society log 智能体` 仍可显示对话。
 
 ## Budgets
 
@@ -60,7 +60,7 @@ cli-society-no-limit = 无上限
 ## Call approvals
 
 cli-society-no-approvals = 没有等待审批的调用。polis.toml 中的 `society.approve` 列出需要审批的工具。
-cli-society-approvals-hint = polis society approve ID，或 polis society deny ID --note 原因
+cli-society-approvals-hint = polis society approve 编号，或 polis society deny 编号 --note 备注
 cli-society-approval-pending = 待审批
 cli-society-approval-allowed-by = 由 { $person } 批准
 cli-society-approval-denied-by = 由 { $person } 拒绝
@@ -81,8 +81,8 @@ cli-society-log-interrupted = 已中断
 cli-society-log-denied = 被拒绝
 cli-society-log-notice = 通知
 cli-society-log-summary = 摘要
-cli-society-usage = 输入 { $prompt } Token，输出 { $response }，用时 { $milliseconds } 毫秒
-cli-society-usage-estimated = 约输入 { $prompt } Token，输出 { $response }，用时 { $milliseconds } 毫秒
+cli-society-usage = 输入 { $prompt } token，输出 { $response }，用时 { $milliseconds } 毫秒
+cli-society-usage-estimated = 约输入 { $prompt } token，输出 { $response }，用时 { $milliseconds } 毫秒
 cli-society-usage-cost = ，费用 { $money }
 cli-society-usage-attempts = ，尝试 { $count } 次
 cli-society-usage-model = ，{ $model }

@@ -4,9 +4,10 @@ cli-task-created = 任务 #{ $id } 已创建
 cli-task-claimed = 任务 #{ $id } 已由 { $owner } 认领
 cli-task-released = 任务 #{ $id } 已释放
 cli-task-lease-renewed = 任务 #{ $id } 由您持有，租约至 { $until }
+cli-task-approved-when-completed = 任务 #{ $id } 已批准，它先前已完成
 cli-task-approved = 任务 #{ $id } 已批准，负责人现在可以完成它
 cli-task-updated = 任务 #{ $id } 已更新，版本：{ $from } -> { $to }
-cli-task-force-assigned = 任务 #{ $id } 已强制指派给“{ $owner }”（忽略 requiredRole：“{ $role }”）
+cli-task-force-assigned = 任务 #{ $id } 已强制指派给“{ $owner }”（忽略所需角色“{ $role }”）
 cli-task-deleted = 任务 #{ $id } 已删除
 cli-task-now-ready = 现已就绪：{ $tasks }
 
@@ -34,7 +35,7 @@ cli-task-reason-waiting = { $count } 个任务在等待它
 ## Comments
 
 cli-task-comment-added = 已为任务 #{ $task } 添加评论 { $comment }
-cli-task-no-comments = 还没有评论。发表评论：polis task comment ID --body "..."
+cli-task-no-comments = 还没有评论。发表评论：polis task comment 任务 --body "..."
 cli-task-earlier-comments = 更早的评论：--before { $comment }
 
 ## Import and export

@@ -18,7 +18,7 @@ cli-workspace-binding-own = 已绑定
 cli-workspace-binding-default = 默认
 cli-workspace-in-use = 使用中
 cli-workspace-not-here = 不在本机
-cli-workspace-not-written = 尚未写入
+cli-workspace-not-written = 尚未创建
 cli-workspace-bound = { $agent } 的工作空间已绑定。
 cli-workspace-bound-to = { $agent } 的工作空间已绑定到 { $directory }。
 cli-workspace-summary = { $agent } 的工作空间：{ $files }，{ $directories }，{ $size }；{ $change }
@@ -28,8 +28,8 @@ cli-workspace-directory = 目录：{ $path }
 
 ## Files
 
-cli-workspace-empty = 这里还没有文件。写入一个文件：polis --as AGENT ws write notes.md --content "..."
-cli-workspace-directory-empty = 目录是空的。
+cli-workspace-empty = 这里还没有文件。写入一个文件：polis --as 智能体 ws write notes.md --content "..."
+cli-workspace-directory-empty = 目录为空。
 cli-workspace-type-file = 文件
 cli-workspace-type-directory = 目录
 cli-workspace-type-symlink = 符号链接

@@ -72,6 +72,8 @@ mcp-call-with = { $tool }，{ $parameter }
 ## 协议错误
 
 mcp-invalid-parameters = { $method } 的参数无效。
+mcp-invalid-tool-call = tools/call 的参数无效。请传入 `name`（tools/list 中的工具名称）和 `arguments`（对象）。
+mcp-unknown-method = 此协议版本没有方法 { $method }。请使用其规范中的方法，如 tools/list、tools/call、resources/list 或 prompts/list。
 mcp-line-too-long = 该行超过 { $limit } 字节。
 mcp-line-not-json = 该行不是 JSON：{ $error }。
 mcp-line-is-batch = 每行必须恰好是一条消息：协议没有批处理。

@@ -113,6 +113,12 @@ task-history-lease-renewed = 续期了租约
 task-history-claimed = 认领了任务
 task-history-given-to = 将任务交给 { $owner }
 task-history-operation-refused = 操作被拒绝：{ $op }（{ $code }）
+task-operation-approve = 批准
+task-operation-claim = 认领
+task-operation-comment = 评论
+task-operation-heartbeat = 续期租约
+task-operation-release = 释放
+task-operation-update = 修改
 task-history-refused = 被拒绝
 task-history-earlier-on-events-page = 更早的记录见“事件”页面。
 

@@ -13,8 +13,13 @@ tool-board-unlocked = { $board } 的锁定已解除。
 
 ## 版本
 
-tool-board-version-line = { $version } { $time } { $author } { $action }，{ $size } 字节
-tool-board-never-written = 该白板从未写入。
+tool-board-version-line = { $version } { $time } { $author } { $action }（{ $size } 字节）
+tool-board-version-written = 整体改写
+tool-board-version-appended = 追加
+tool-board-version-edited = 局部修改
+tool-board-version-restored = 恢复旧版本
+tool-board-version-external = 外部修改
+tool-board-never-written = 该白板尚无内容。
 tool-board-more-versions = 已显示 { $count } 项；查看更多请传 limit
 tool-board-no-text-in-range = 版本 { $version } 在此范围内没有文本。
 tool-board-same-versions = 两个版本相同。
@@ -24,8 +29,12 @@ tool-board-diff-truncated = 已截断：显示 { $shown } 字节，共 { $size }
 
 tool-board-omitted-entries = 已显示 { $count } 项；其余请用 whiteboard_read 阅读白板
 tool-board-no-decisions = 没有决策。
+tool-board-decision-pending = 等待签署
+tool-board-decision-approved = 已批准
+tool-board-decision-rejected = 已否决
+tool-board-decision-appealing = 申诉中
 tool-board-decision = { $head }：{ $content }
-tool-board-signed-by = ，签署者：{ $signers }
+tool-board-signed-by = ，签署人：{ $signers }
 tool-board-no-milestones = 没有里程碑。
 tool-board-milestone = { $title }：{ $description }
 tool-board-milestone-added = 已添加里程碑：{ $title }

@@ -57,7 +57,7 @@ tool-society-summary = 摘要：{ $text }
 
 tool-society-no-approvals = 没有审批。
 tool-society-approval-pending = { $id } 待审批：{ $agent } 请求 { $call }
-tool-society-approval-allowed = { $id } 已允许：{ $agent } 请求 { $call }
+tool-society-approval-allowed = { $id } 已批准：{ $agent } 请求 { $call }
 tool-society-approval-denied = { $id } 已拒绝：{ $agent } 请求 { $call }
 
 ## 解聘原因

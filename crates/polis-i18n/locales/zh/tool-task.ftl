@@ -27,7 +27,7 @@ tool-task-recommended = { $task }（{ $score }：{ $reasons }）
 
 ## 推荐理由
 
-tool-task-reason-assigned = 已分配给你
+tool-task-reason-assigned = 已指派给你
 tool-task-reason-type = { $kind } 与角色 { $role } 匹配
 tool-task-reason-completed = 你完成过 { $count } 个此类任务
 tool-task-reason-role = 要求角色 { $role }

@@ -1,7 +1,7 @@
 ### Terminal UI: keys, dialogs, notices, texts that name keys.
 
 tui-restore-version-question = 将 { $board } 恢复到版本 { $version }？
-tui-allow-call-title = 允许调用
+tui-allow-call-title = 批准调用
 tui-deny-call-title = 拒绝调用
 tui-comment-on-task = 评论 #{ $task }
 tui-approve-task = 批准 #{ $task }
@@ -21,11 +21,11 @@ tui-terminal-too-small = 窗口太小：至少 { $columns }x{ $rows }。q 退出
 tui-store-unreachable = 存储不可用
 tui-following = {"["}跟随]{" "}
 tui-loading = 加载中…{" "}
-tui-no-match = 没有匹配“{ $search }”的内容。按 Esc 取消过滤。
+tui-no-match = 没有匹配“{ $search }”的内容。按 Esc 取消筛选。
 tui-showing-earlier-data = 显示的是先前的数据。
 tui-finishing-actions = 正在完成进行中的操作……
 tui-not-suspended = 没有可恢复本进程的 shell，未挂起。
-tui-no-agents = 还没有智能体。请注册：polis agent add ID --role ROLE
+tui-no-agents = 还没有智能体。请注册：polis agent add 名称 --role 角色
 tui-no-messages = 还没有消息。按 m 发送。
 tui-turns-summary = 此前回合的摘要：
 tui-board-locked-by = 锁定者：
@@ -38,7 +38,7 @@ tui-no-matches = 没有匹配项。
 tui-tasks-in-progress = 进行中的任务：
 tui-no-tasks-in-progress = 没有。按 2 看任务，a 新建，c 认领。
 tui-computing-statistics = 正在统计……
-tui-no-tasks = 没有任务。按 a 新建，按 Esc 取消过滤。
+tui-no-tasks = 没有任务。按 a 新建，按 Esc 取消筛选。
 tui-task-blocked-by = 被阻塞：
 tui-earlier-comments-omitted = ……更早的内容已省略
 tui-earlier-entries-omitted = ……更早的内容已省略
@@ -46,8 +46,11 @@ tui-no-workspaces = 还没有工作空间。没有上级的智能体会获得一
 tui-workspace-empty = 空
 tui-workspace-bound = 绑定目录
 tui-workspace-own = 自有目录
-tui-directory-empty = 空目录。
+tui-directory-empty = 目录为空。
 tui-file-beginning-only = ，仅显示开头
+
+tui-field-with-value = { $name }：{ $value }
+tui-field-label = { $name }：
 
 ## Descriptions of keys
 
@@ -71,8 +74,8 @@ tui-key-veto = 否决决策
 tui-key-propose = 提出决策
 tui-key-appeal = 申诉决策
 tui-key-add-milestone = 新增里程碑
-tui-key-reach-milestone = 标记里程碑已达成
-tui-key-allow = 允许调用
+tui-key-reach-milestone = 将里程碑标记为已达成
+tui-key-allow = 批准调用
 tui-key-deny = 拒绝调用
 tui-key-send-message = 发送消息
 tui-key-dismiss-message = 忽略消息
@@ -87,10 +90,10 @@ tui-key-half-down = 向下半页
 tui-key-half-up = 向上半页
 tui-key-bottom = 到末尾（gg：到开头）
 tui-key-open = 打开
-tui-key-back = 取消过滤，或返回
+tui-key-back = 取消筛选，或返回
 tui-key-next-tab = 切换标签页
 tui-key-previous-tab = 上一标签页
-tui-key-filter = 过滤列表或搜索文本
+tui-key-filter = 筛选列表或搜索文本
 tui-key-next = 下一处
 tui-key-previous = 上一处
 tui-key-follow = 跟随最新
@@ -157,7 +160,7 @@ tui-editor-not-started-hint = 请检查 $VISUAL、$EDITOR 与 $TMPDIR 后再编�
 ## Items that need attention
 
 tui-needs-attention = 需要您处理：
-tui-attention-calls = 允许 (y) 或拒绝 (d) 调用
+tui-attention-calls = 批准 (y) 或拒绝 (d) 调用
 tui-attention-paused-agents = 已暂停或已搁置的智能体（r：恢复）
 tui-attention-questions = 提问（m：回复，x：忽略）
 tui-attention-tasks = 待批准的任务（A）
@@ -187,7 +190,7 @@ tui-decision-signed = 已签署 { $id }。
 tui-decision-vetoed = 已否决 { $id }。
 tui-decision-appealed = 已申诉 { $id }，将重新表决。
 tui-milestone-updated = 已更新里程碑“{ $title }”。
-tui-call-allowed = 已允许，智能体继续。
+tui-call-allowed = 已批准，智能体继续。
 tui-call-denied = 已拒绝，已通知智能体。
 tui-message-dismissed = 已忽略消息 { $id }。
 tui-agent-paused = { $agent } 已暂停。

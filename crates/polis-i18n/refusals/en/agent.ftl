@@ -66,6 +66,8 @@ agent-invalid-role = Invalid role: { $role }. Valid roles: { $roles }.
     .hint = use one of the valid roles, or add yours to `roles` in .agent-workspace/polis.toml
 
 agent-invalid-required-role = Invalid requiredRole: { $role }. Valid roles: { $roles }.
+    .text-cli = Invalid required role: { $role }. Valid roles: { $roles }.
+    .text-screen = Invalid required role: { $role }. Valid roles: { $roles }.
     .hint = use one of the valid roles, or add yours to `roles` in .agent-workspace/polis.toml
 
 agent-no-permission = Permission denied. "{ $agent }" ({ $role }) does not have { $permission }.

@@ -12,7 +12,7 @@ member-call-denied = `user` denied this call.
     .hint = continue without it, or ask `user` with send_message
     .screen = ask someone with permission
 
-member-call-denied-with-note = `user` denied this call. { $note }
+member-call-denied-with-note = `user` denied this call. Note: { $note }
     .hint = continue without it, or ask `user` with send_message
     .screen = ask someone with permission
 

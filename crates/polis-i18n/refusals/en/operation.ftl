@@ -98,7 +98,7 @@ operation-root-of-stopped-run = Run "{ $id }" is stopped; its root receives no m
 
 operation-no-run-named = The request names no run.
     .cli = name the run; `polis society ps` lists the runs
-    .tool = pass runId; `list_runs` lists the runs
+    .tool = pass runId; ask the person for it, if no message has told you
     .http = pass runId; `GET /v1/society/runs` lists the runs
     .screen = reload the page: it may no longer exist
 

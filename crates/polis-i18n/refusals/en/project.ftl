@@ -37,7 +37,7 @@ project-invalid-store = The store is neither a directory nor a postgres:// URL.
     .hint = use --store DIR, or --store postgres://user@host/database
 
 project-config-line = { $config_file }, line { $line }: { $reason }
-    .hint = fix the line and run `polis config check`; docs/reference/configuration.md lists every key
+    .hint = fix the line and run `polis config check`; `polis config show` lists every key
 
 project-config-unreadable = { $config_file } cannot be read.
     .hint = check that it is a text file in UTF-8 and that you may read it

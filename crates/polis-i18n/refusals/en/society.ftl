@@ -61,13 +61,13 @@ society-run-done = Run "{ $run }" is done and cannot be paused.
 
 society-run-not-found = There is no run "{ $run }".
     .cli = list the runs with `polis society ps`
-    .tool = list the runs with `list_runs`
+    .tool = check runId, or ask the person for it
     .http = list the runs with `GET /v1/society/runs`
     .screen = reload the page: it may no longer exist
 
 society-invalid-run-id = Invalid run id: { $text }.
     .cli = list the runs with `polis society ps`
-    .tool = list the runs with `list_runs`
+    .tool = check runId, or ask the person for it
     .http = list the runs with `GET /v1/society/runs`
     .screen = correct the input
 

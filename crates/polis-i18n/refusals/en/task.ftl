@@ -47,10 +47,22 @@ task-held-by = Task #{ $task } is { $status ->
         [completed] completed
        *[other] deleted
     } and held by "{ $owner }", not by "{ $agent }".
-    .cli = claim it first (`polis task claim { $task }`), or ask the team lead
-    .tool = claim it first with `TaskClaim`, or ask the team lead
-    .http = claim it first with `POST /v1/tasks/claim`, or ask the team lead
-    .screen = claim it first, or ask the team lead
+    .cli = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first (`polis task claim { $task }`), or ask the team lead
+    }
+    .tool = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first with `TaskClaim`, or ask the team lead
+    }
+    .http = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first with `POST /v1/tasks/claim`, or ask the team lead
+    }
+    .screen = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first, or ask the team lead
+    }
 
 task-held-by-none = Task #{ $task } is { $status ->
         [in_progress] in progress
@@ -58,10 +70,22 @@ task-held-by-none = Task #{ $task } is { $status ->
         [completed] completed
        *[other] deleted
     } and held by no agent, not by "{ $agent }".
-    .cli = claim it first (`polis task claim { $task }`), or ask the team lead
-    .tool = claim it first with `TaskClaim`, or ask the team lead
-    .http = claim it first with `POST /v1/tasks/claim`, or ask the team lead
-    .screen = claim it first, or ask the team lead
+    .cli = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first (`polis task claim { $task }`), or ask the team lead
+    }
+    .tool = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first with `TaskClaim`, or ask the team lead
+    }
+    .http = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first with `POST /v1/tasks/claim`, or ask the team lead
+    }
+    .screen = { $status ->
+        [completed] create a new task for further work
+       *[other] claim it first, or ask the team lead
+    }
 
 task-completed-keeps-owner = Task #{ $task } is completed; its owner stays on record.
     .hint = create a new task for further work, or ask the team lead to force-assign it
@@ -87,6 +111,12 @@ task-owner-role-mismatch = Role mismatch. Task requires "{ $required }", but "{ 
     .tool = name an agent of that role, which `list_agents` shows; the team lead may pass forceAssign=true
     .http = name an agent of that role, which `GET /v1/agents` shows; the team lead may pass forceAssign=true
     .screen = assign it to an agent with that role
+
+task-owner-not-registered = Role mismatch. Task requires "{ $required }", and "{ $owner }" is not a registered agent.
+    .cli = name a registered agent with that role (`polis agent list` shows them), or register it with `polis agent add`
+    .tool = name a registered agent with that role (`list_agents` shows them), or have it registered
+    .http = name a registered agent with that role (`GET /v1/agents` shows them), or have it registered
+    .screen = choose an agent from the list of agents
 
 task-already-claimed = Task #{ $task } is already claimed by "{ $owner }".
     .cli = claim another one (`polis task claim` takes the best ready task), or ask its owner to release it
@@ -119,6 +149,8 @@ task-transition-ask-lead-to-delete = Invalid status transition: "{ $from }" -> "
         [true] { " " }(team-lead only)
        *[other] {""}
     }.
+    .text-cli = Only the team lead may delete a completed task.
+    .text-screen = Only the team lead may delete a completed task.
     .hint = ask the team lead to delete it
 
 task-transition-create-new = Invalid status transition: "{ $from }" -> "{ $to }".
@@ -143,6 +175,8 @@ task-search-too-long = A search text has at most { $max_search_bytes } bytes and
     .hint = search for fewer words
 
 task-invalid-type = Invalid taskType: { $name }. Valid types: { $types }.
+    .text-cli = Invalid task type: { $name }. Valid types: { $types }.
+    .text-screen = Invalid task type: { $name }. Valid types: { $types }.
     .hint = use one of the valid types, or leave the type out
 
 task-empty-line = Invalid { $field }: it is empty.

@@ -5,12 +5,14 @@ tool-not-found = There is no tool { $name }.
 
 tool-invalid-parameters = Invalid parameters: { $location }{ $problem }.
     .hint = check the tool's input schema
+    .http = check the request's schema in `GET /v1/openapi.json`
 
 tool-unknown-group = There is no group of tools { $name }.
     .hint = use one or more of { $groups }
 
 tool-unknown-name = There is no tool { $name }.
-    .hint = see docs/reference/tools.md for the names; `all` selects every tool
+    .hint = list the tools and use their names; `all` selects every tool
+    .cli = `polis society team show` shows the names that the roles use; `all` selects every tool
 
 tool-misspelt-parameter = There is no parameter { $name }; did you mean { $parameter }?
     .hint = call it again with { $suggestion }, or leave the argument out

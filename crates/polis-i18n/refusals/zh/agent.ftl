@@ -58,6 +58,8 @@ agent-invalid-role = 角色无效：{ $role }。有效的角色：{ $roles }。
     .hint = 请使用有效的角色，或在 .agent-workspace/polis.toml 的 `roles` 中添加
 
 agent-invalid-required-role = requiredRole 无效：{ $role }。有效的角色：{ $roles }。
+    .text-cli = 所需角色无效：{ $role }。有效的角色：{ $roles }。
+    .text-screen = 所需角色无效：{ $role }。有效的角色：{ $roles }。
     .hint = 请使用有效的角色，或在 .agent-workspace/polis.toml 的 `roles` 中添加
 
 agent-no-permission = 没有权限。“{ $agent }”（{ $role }）没有 { $permission } 权限。

@@ -1,18 +1,18 @@
 board-access-denied = 没有权限：“{ $agent }”不能{ $access ->
-        [read] 读取
-        [write] 写入
-       *[other] 追加
-    } { $board }。{ $reason }
-    .cli = 用 `polis board can { $board } --as AGENT` 查看谁有权限
+        [read] 读取 { $board }
+        [write] 写入 { $board }
+       *[other] 向 { $board } 追加
+    }。{ $reason }
+    .cli = 用 `polis board can { $board } --as 智能体` 查看谁有权限
     .tool = 请找有权限的智能体或用户；`whiteboard_list` 列出你可读取的白板
     .http = 请找有权限的智能体或用户；`GET /v1/boards` 列出你可读取的白板
     .screen = 请找有权限的人处理
 
 board-blackboard-access-denied = 没有权限：“{ $agent }”不能{ $access ->
-        [read] 读取
-        [write] 写入
-       *[other] 追加
-    } { $board }。{ $reason }
+        [read] 读取 { $board }
+        [write] 写入 { $board }
+       *[other] 向 { $board } 追加
+    }。{ $reason }
     .hint = 请找产品经理；polis.toml 的 `[blackboard.writers]` 按路径授权给角色和智能体
 
 board-invalid-path = 路径 { $path } 无效：{ $rule }。
@@ -58,7 +58,7 @@ board-version-conflict = 白板 { $board } 版本冲突：预期 { $expected }�
     .http = 请用 `GET /v1/boards/{"{"}board{"}"}` 重新读取白板，在其上重做修改，并以其版本作为 expectedVersion 写入；或传入 merge=true
     .screen = 请重新加载，再次修改并保存
 
-board-version-conflict-unwritten = 白板 { $board } 版本冲突：预期 { $expected }，当前 { $current }（尚未写入）。
+board-version-conflict-unwritten = 白板 { $board } 版本冲突：预期 { $expected }，当前 { $current }（尚无内容）。
     .cli = 请重新读取白板，在其上重做修改，并以其版本写入；或加上 --merge
     .tool = 请用 `whiteboard_read` 重新读取白板，在其上重做修改，并以其版本作为 expectedVersion 写入；或传入 merge=true
     .http = 请用 `GET /v1/boards/{"{"}board{"}"}` 重新读取白板，在其上重做修改，并以其版本作为 expectedVersion 写入；或传入 merge=true

@@ -65,16 +65,16 @@ command-too-many-demos = 这里已有数千个演示。
     .hint = 请删除目录 { $demo_dir }-*
 
 command-run-stopped = 运行 { $run } 已停止。
-    .hint = 用 `polis run "REQUIREMENT"` 启动另一次运行；`polis society ps` 列出进行中的运行
+    .hint = 用 `polis run "需求"` 启动另一次运行；`polis society ps` 列出进行中的运行
 
 command-requirement-empty = 需求为空。
     .hint = 请描述要做什么：polis run "一个命令行计算器"
 
 command-requirement-with-resume = 要恢复的运行已有需求。
-    .hint = 用 `polis society send root TEXT` 给它写消息，或去掉 --resume 启动另一次运行
+    .hint = 用 `polis society send root 文字` 给它写消息，或去掉 --resume 启动另一次运行
 
 command-requirement-missing = 缺少需求。
-    .hint = `polis run "REQUIREMENT"` 启动运行；`polis run --resume` 恢复最近的一次
+    .hint = `polis run "需求"` 启动运行；`polis run --resume` 恢复最近的一次
 
 command-detach-with-resume = --detach 用于启动新的运行，不能与 --resume 同时使用。
     .hint = 请启动 `polis serve`；它会驱动存储中的所有运行
@@ -89,7 +89,7 @@ command-invalid-money = 货币预算不是有效的金额。
     .hint = 例如使用 2.50
 
 command-no-run-yet = 还没有运行。
-    .hint = 用 `polis run "REQUIREMENT"` 启动，或观看 `polis demo`
+    .hint = 用 `polis run "需求"` 启动，或观看 `polis demo`
 
 command-text-not-sendable = 文本无法发送。
     .hint = 请发送纯文本
@@ -107,7 +107,7 @@ command-output-not-written = 结果无法写到标准输出；操作本身已成
     .hint = 请先查看 `polis log`，再决定是否重复该命令
 
 command-budget-without-price = 设置了货币预算，但没有端点设有价格，因此预算永远不会用完。
-    .hint = 请在 .agent-workspace/polis.toml 的 [models.NAME] 中设置 price_in 和 price_out，或使用 --budget-tokens
+    .hint = 请在 .agent-workspace/polis.toml 的 [models.名称] 中设置 price_in 和 price_out，或使用 --budget-tokens
 
 command-recording-not-writable = 录制文件无法写到那里。
     .hint = 请用 --record 指定其他文件
@@ -141,10 +141,10 @@ command-cannot-listen = 无法监听 { $target }：{ $problem ->
     .hint = 请用 --listen 选择其他地址
 
 command-recording-unreadable = 录制文件无法读取。
-    .hint = 请指定由 `polis run --record FILE` 写入的文件：--model replay:FILE
+    .hint = 请指定由 `polis run --record 文件` 写入的文件：--model replay:文件
 
 command-no-model = 没有配置模型。
-    .hint = 请设置 OPENAI_API_KEY（其他提供方还需 OPENAI_BASE_URL），或在 .agent-workspace/polis.toml 中添加表 [models.NAME]；`polis demo` 不需要模型
+    .hint = 请设置 OPENAI_API_KEY（其他提供方还需 OPENAI_BASE_URL），或在 .agent-workspace/polis.toml 中添加表 [models.名称]；`polis demo` 不需要模型
 
 command-unusable-url = { $variable } 不是可用的网址。
     .hint = 请设为不含用户、密码和查询的 http:// 或 https:// 网址

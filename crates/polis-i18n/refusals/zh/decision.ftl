@@ -1,5 +1,5 @@
 decision-not-found = 此白板上没有决策 { $id }。
-    .cli = 用 `polis board decisions BOARD` 列出决策
+    .cli = 用 `polis board decisions 白板` 列出决策
     .tool = 用 `whiteboard_decisions` 列出决策
     .http = 用 `GET /v1/boards/{"{"}board{"}"}/decisions` 列出决策
     .screen = 请刷新页面：它可能已不存在
@@ -59,7 +59,7 @@ decision-milestone-exists = 白板上已有里程碑 { $title }。
     .hint = 请选择其他标题
 
 decision-milestone-not-found = 此白板上没有里程碑 { $title }。
-    .cli = 用 `polis board milestones BOARD` 列出里程碑
+    .cli = 用 `polis board milestones 白板` 列出里程碑
     .tool = 用 `whiteboard_milestones` 列出里程碑
     .http = 用 `GET /v1/boards/{"{"}board{"}"}/milestones` 列出里程碑
     .screen = 请刷新页面：它可能已不存在

@@ -4,10 +4,10 @@ event-not-a-kind = { $kind } 不是事件类型。
     .http = 请使用 `GET /v1/log` 显示的类型，如 task.completed；task. 表示全部任务事件
     .screen = 请更正输入的内容
 
-event-too-many-entries = 过滤列表最多有 { $limit } 项。
+event-too-many-entries = 筛选列表最多有 { $limit } 项。
     .hint = 请减少项数，或用如 task. 的前缀表示整组
 
-event-filter-too-long = 过滤参数最多 { $limit } 字节。
+event-filter-too-long = 筛选参数最多 { $limit } 字节。
     .hint = 请减少项数，或用如 task. 的前缀表示整组
 
 event-too-many-readers = 服务器已达到事件读取者数上限。

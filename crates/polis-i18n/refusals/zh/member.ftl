@@ -10,7 +10,7 @@ member-call-denied = `user` 拒绝了这次调用。
     .hint = 请在没有它的情况下继续，或用 send_message 询问 `user`
     .screen = 请找有权限的人处理
 
-member-call-denied-with-note = `user` 拒绝了这次调用。{ $note }
+member-call-denied-with-note = `user` 拒绝了这次调用。备注：{ $note }
     .hint = 请在没有它的情况下继续，或用 send_message 询问 `user`
     .screen = 请找有权限的人处理
 

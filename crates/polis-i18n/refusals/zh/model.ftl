@@ -18,7 +18,7 @@ model-invalid-recording = 录制文件的第 { $number } 行{ $problem ->
         [response] 不是录制的响应
        *[other] 缺失
     }。
-    .cli = 用 `polis run --record FILE` 创建录制文件
+    .cli = 用 `polis run --record 文件` 创建录制文件
     .tool = 请向运行 polis 的人索取录制文件
     .screen = 请更正输入的内容
 

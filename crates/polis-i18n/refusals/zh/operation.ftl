@@ -51,7 +51,7 @@ operation-invalid-board-cursor = { $cursor } 不是有效的游标。
     .hint = 请传入上一页的 `next`，或省略游标
 
 operation-nothing-to-append = 没有要追加的内容。
-    .cli = 请给出 --content TEXT
+    .cli = 请给出 --content 文字
     .tool = 请给出 content
     .screen = 请更正输入的内容
 
@@ -76,7 +76,7 @@ operation-budget-exhausted = “{ $owner }”的预算已用完（上限：{ $am
         [turn] 回合
        *[other] 条命令
     }）。
-    .cli = 用 `polis society budget` 提高预算，然后用 `polis society resume` 继续
+    .cli = 用 `polis society budget` 提高预算，然后用 `polis society resume` 恢复
     .tool = 请让用户提高预算并恢复你的运行
     .screen = 请提高预算，然后恢复
 
@@ -95,7 +95,7 @@ operation-root-of-stopped-run = 运行“{ $id }”已停止，其根智能体�
 
 operation-no-run-named = 请求没有指明运行。
     .cli = 请指明运行；`polis society ps` 列出运行
-    .tool = 请传入 runId；`list_runs` 列出运行
+    .tool = 请传入 runId；如果没有消息告知，请询问用户
     .http = 请传入 runId；`GET /v1/society/runs` 列出运行
     .screen = 请刷新页面：它可能已不存在
 

@@ -35,7 +35,7 @@ project-invalid-store = 该存储既不是目录，也不是 postgres:// 网址�
     .hint = 请使用 --store DIR 或 --store postgres://user@host/database
 
 project-config-line = { $config_file } 第 { $line } 行：{ $reason }。
-    .hint = 请修正该行并运行 `polis config check`；docs/reference/configuration.md 列出所有键
+    .hint = 请修正该行并运行 `polis config check`；`polis config show` 列出所有键
 
 project-config-unreadable = { $config_file } 无法读取。
     .hint = 请确认它是 UTF-8 文本文件，且你有权读取
@@ -62,7 +62,7 @@ project-team-file = { $teams_dir }/{ $team }/{ $file }.md 有误：{ $reason ->
     .hint = 请修正该文件；`polis society team show` 会显示启动运行时使用的角色
 
 project-no-team = 没有团队模板 { $name }。
-    .hint = 请使用以下团队模板：{ $names }，或把角色文件放入 .agent-workspace/{ $teams_dir }/NAME/
+    .hint = 请使用以下团队模板：{ $names }，或把角色文件放入 .agent-workspace/{ $teams_dir }/名称/
 
 project-no-blackboard = 该目录中没有黑板。
     .hint = 请检查 --root 和 CLAWOS_HOME；首次写入会创建黑板

@@ -53,7 +53,7 @@ society-invalid-agent-name = 智能体的显示名称须为 1 至 200 个字符�
 
 society-run-stopped = 运行“{ $run }”已停止；所有成员都已解聘。
     .cli = 用 `polis run` 启动新的运行
-    .tool = 用 `start_run` 启动新的运行
+    .tool = 请让用户启动新的运行
     .http = 用 `POST /v1/society/runs` 启动新的运行
     .screen = 请查看最新状态后再决定
 
@@ -62,13 +62,13 @@ society-run-done = 运行“{ $run }”已完成，不能暂停。
 
 society-run-not-found = 没有运行“{ $run }”。
     .cli = 用 `polis society ps` 列出运行
-    .tool = 用 `list_runs` 列出运行
+    .tool = 请核对 runId，或询问用户
     .http = 用 `GET /v1/society/runs` 列出运行
     .screen = 请刷新页面：它可能已不存在
 
 society-invalid-run-id = 运行编号无效：{ $text }。
     .cli = 用 `polis society ps` 列出运行
-    .tool = 用 `list_runs` 列出运行
+    .tool = 请核对 runId，或询问用户
     .http = 用 `GET /v1/society/runs` 列出运行
     .screen = 请更正输入的内容
 

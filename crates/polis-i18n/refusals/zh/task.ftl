@@ -45,10 +45,22 @@ task-held-by = 任务 #{ $task } { $status ->
         [completed] 已完成
        *[other] 已删除
     }，由“{ $owner }”持有，而不是“{ $agent }”。
-    .cli = 请先认领（`polis task claim { $task }`），或找团队负责人
-    .tool = 请先用 `TaskClaim` 认领，或找团队负责人
-    .http = 请先用 `POST /v1/tasks/claim` 认领，或找团队负责人
-    .screen = 请先认领，或请团队负责人处理
+    .cli = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先认领（`polis task claim { $task }`），或找团队负责人
+    }
+    .tool = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先用 `TaskClaim` 认领，或找团队负责人
+    }
+    .http = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先用 `POST /v1/tasks/claim` 认领，或找团队负责人
+    }
+    .screen = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先认领，或请团队负责人处理
+    }
 
 task-held-by-none = 任务 #{ $task } { $status ->
         [in_progress] 进行中
@@ -56,10 +68,22 @@ task-held-by-none = 任务 #{ $task } { $status ->
         [completed] 已完成
        *[other] 已删除
     }，没有负责人，不由“{ $agent }”持有。
-    .cli = 请先认领（`polis task claim { $task }`），或找团队负责人
-    .tool = 请先用 `TaskClaim` 认领，或找团队负责人
-    .http = 请先用 `POST /v1/tasks/claim` 认领，或找团队负责人
-    .screen = 请先认领，或请团队负责人处理
+    .cli = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先认领（`polis task claim { $task }`），或找团队负责人
+    }
+    .tool = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先用 `TaskClaim` 认领，或找团队负责人
+    }
+    .http = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先用 `POST /v1/tasks/claim` 认领，或找团队负责人
+    }
+    .screen = { $status ->
+        [completed] 后续工作请新建任务
+       *[other] 请先认领，或请团队负责人处理
+    }
 
 task-completed-keeps-owner = 任务 #{ $task } 已完成，其负责人保留在记录中。
     .hint = 后续工作请新建任务，或请团队负责人强制指派
@@ -84,6 +108,12 @@ task-owner-role-mismatch = 角色不符。任务要求“{ $required }”，而�
     .tool = 请指定具有该角色的智能体（`list_agents` 会列出）；团队负责人可以传入 forceAssign=true
     .http = 请指定具有该角色的智能体（`GET /v1/agents` 会列出）；团队负责人可以传入 forceAssign=true
     .screen = 请指派给具有该角色的智能体
+
+task-owner-not-registered = 角色不符。任务要求“{ $required }”，而“{ $owner }”不是已注册的智能体。
+    .cli = 请指定具有该角色的已注册智能体（`polis agent list` 会列出），或用 `polis agent add` 注册它
+    .tool = 请指定具有该角色的已注册智能体（`list_agents` 会列出），或让人注册它
+    .http = 请指定具有该角色的已注册智能体（`GET /v1/agents` 会列出），或让人注册它
+    .screen = 请从智能体列表中选择
 
 task-already-claimed = 任务 #{ $task } 已被“{ $owner }”认领。
     .cli = 请认领其他任务（`polis task claim` 会选取最合适的就绪任务），或请负责人释放它
@@ -113,6 +143,8 @@ task-transition-ask-lead-to-delete = 状态转换无效：“{ $from }”->“{ 
         [true] （仅限 team-lead）
        *[other] {""}
     }。
+    .text-cli = 只有团队负责人可以删除已完成的任务。
+    .text-screen = 只有团队负责人可以删除已完成的任务。
     .hint = 请让团队负责人删除它
 
 task-transition-create-new = 状态转换无效：“{ $from }”->“{ $to }”。从“{ $from }”允许转换到：[{ $allowed }]{ $lead_only ->
@@ -135,6 +167,8 @@ task-search-too-long = 搜索文本最多 { $max_search_bytes } 字节，且不�
     .hint = 请搜索较少的词
 
 task-invalid-type = taskType 无效：{ $name }。有效的类型：{ $types }。
+    .text-cli = 任务类型无效：{ $name }。有效的类型：{ $types }。
+    .text-screen = 任务类型无效：{ $name }。有效的类型：{ $types }。
     .hint = 请使用有效的类型，或省略类型
 
 task-empty-line = { $field }无效：内容为空。

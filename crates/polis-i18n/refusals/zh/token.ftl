@@ -9,8 +9,8 @@ token-not-found = 没有令牌 { $id }。
     .screen = 请刷新页面：它可能已不存在
 
 token-required = 需要有效的令牌。
-    .cli = 请发送 `Authorization: Bearer TOKEN`；运行 polis 的人用 `polis agent token issue AGENT` 签发令牌
-    .tool = 请发送 `Authorization: Bearer TOKEN`；运行 polis 的人可以签发令牌
+    .cli = 请发送 `Authorization: Bearer 令牌`；运行 polis 的人用 `polis agent token issue 智能体` 签发令牌
+    .tool = 请发送 `Authorization: Bearer 令牌`；运行 polis 的人可以签发令牌
     .screen = 请输入有效的令牌，或用 `polis open` 获取新的登录链接
 
 token-only-person-manages = 没有权限：只有用户可以签发、查看和吊销令牌。

@@ -3,12 +3,14 @@ tool-not-found = 没有工具 { $name }。
 
 tool-invalid-parameters = 参数无效：{ $location }{ $problem }。
     .hint = 请核对工具的输入模式
+    .http = 请核对 `GET /v1/openapi.json` 中该请求的模式
 
 tool-unknown-group = 没有工具组 { $name }。
     .hint = 请使用以下之一或多个：{ $groups }
 
 tool-unknown-name = 没有工具 { $name }。
-    .hint = 名称见 docs/reference/tools.md；`all` 表示全部工具
+    .hint = 请列出工具，并使用其中的名称；`all` 表示全部工具
+    .cli = `polis society team show` 显示各角色使用的名称；`all` 表示全部工具
 
 tool-misspelt-parameter = 没有参数 { $name }；是否指 { $parameter }？
     .hint = 请用 { $suggestion } 重新调用，或省略该参数

@@ -44,7 +44,7 @@ workspace-path-has-drive-letter = 路径以盘符开头。
     .hint = 请给出相对于工作空间的路径，如 src/main.rs
 
 workspace-person-has-none = 用户没有工作空间。
-    .cli = 用 `--of AGENT` 指定要使用其工作空间的智能体；`polis ws list` 会列出它们
+    .cli = 用 `--of 智能体` 指定要使用其工作空间的智能体；`polis ws list` 会列出它们
     .tool = 请以拥有工作空间的智能体身份连接
     .screen = 请让运行 polis 的人为它最上层的上级绑定工作空间
 
@@ -54,7 +54,7 @@ workspace-not-in-registry = “{ $agent }”不是已登记的智能体，没有
     .screen = 请让运行 polis 的人为它最上层的上级绑定工作空间
 
 workspace-not-assigned = “{ $agent }”及其所有上级都没有工作空间。
-    .cli = 请为它最上层的上级绑定：`polis ws bind DIR --of AGENT`
+    .cli = 请为它最上层的上级绑定：`polis ws bind 目录 --of 智能体`
     .tool = 请让运行 polis 的人为它最上层的上级绑定工作空间
     .screen = 请让运行 polis 的人为它最上层的上级绑定工作空间
 

@@ -200,3 +200,40 @@ fn unknown_message_is_shown_as_data() {
     assert_eq!(text.message, "of-a-newer-version (task: 3)");
     assert_eq!(text.hint, "");
 }
+
+#[test]
+fn sentence_at_the_end_of_a_sentence_has_one_full_stop() {
+    let unknown = Reason::new("tool-unknown-name").with_arg("name", "x");
+    let line = Reason::new("project-config-line")
+        .with_arg("config_file", "polis.toml")
+        .with_arg("line", 1_u64)
+        .with_arg("reason", unknown);
+    let text = render_reason(&line, Surface::Cli, UiLanguage::Zh).message;
+    assert_eq!(text, "polis.toml 第 1 行：没有工具 x。");
+}
+
+#[test]
+fn person_is_told_who_may_delete_a_completed_task_without_a_list() {
+    let refusal = TaskStatus::Completed
+        .check_transition(TaskStatus::Deleted, false)
+        .unwrap_err();
+    assert_eq!(
+        message(refusal, Surface::Cli, UiLanguage::En),
+        "Only the team lead may delete a completed task."
+    );
+}
+
+#[test]
+fn hint_for_completed_task_does_not_advise_to_claim_it() {
+    let hint_for = |status: &str| {
+        let held = TaskRefusal::HeldBy {
+            task: "3".parse().unwrap(),
+            status: status.to_owned(),
+            owner: "ada".to_owned(),
+            agent: "bob".parse().unwrap(),
+        };
+        hint(held, Surface::Cli, UiLanguage::En)
+    };
+    assert_eq!(hint_for("completed"), "create a new task for further work");
+    assert!(hint_for("in_progress").starts_with("claim it first"));
+}

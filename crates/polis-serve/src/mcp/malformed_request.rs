@@ -61,12 +61,16 @@ pub(crate) fn respond_to_malformed(
         return invalid_arguments_result(version, lang);
     }
     if has_method(&request.method, version) {
-        let message = msg::mcp_invalid_parameters(lang, &request.method);
+        let message = if request.method == "tools/call" {
+            msg::mcp_invalid_tool_call(lang).to_owned()
+        } else {
+            msg::mcp_invalid_parameters(lang, &request.method)
+        };
         return Err(ErrorData::invalid_params(message, None));
     }
     Err(ErrorData::new(
         ErrorCode::METHOD_NOT_FOUND,
-        request.method,
+        msg::mcp_unknown_method(lang, request.method),
         None,
     ))
 }
@@ -120,5 +124,20 @@ mod tests {
                 ErrorCode::INVALID_PARAMS
             );
         }
+    }
+
+    #[test]
+    fn error_of_malformed_request_says_what_to_do() {
+        let message = |method: &str| {
+            let request = CustomRequest::new(method, None);
+            let version = ProtocolVersion::V_2025_11_25;
+            let error = respond_to_malformed(request, Some(&version), UiLanguage::Zh);
+            error.unwrap_err().message
+        };
+        assert_eq!(
+            message("tools/call"),
+            "tools/call 的参数无效。请传入 `name`（tools/list 中的工具名称）和 `arguments`（对象）。"
+        );
+        assert!(message("tasks/list").starts_with("此协议版本没有方法 tasks/list。请使用"));
     }
 }

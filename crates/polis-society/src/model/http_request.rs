@@ -30,7 +30,8 @@ pub(super) async fn attempt_request(
     request: &ModelRequest<'_>,
     body: Bytes,
 ) -> Result<AssembledResponse, AttemptError> {
-    let (name, lang) = (&endpoint.settings.name, request.lang);
+    let (label, lang) = (endpoint.settings.label(), request.lang);
+    let name = label.as_str();
     let timeouts = retry_policy.request_timeouts();
     let posting = endpoint
         .client

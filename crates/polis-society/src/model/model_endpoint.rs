@@ -24,6 +24,8 @@ use crate::refusal_tables::ModelRefusal;
 pub struct EndpointSettings {
     /// The name by which roles select it.
     pub name: String,
+    /// Where a person sets its URL and key, such as `OPENAI_BASE_URL`. Shown in errors; may be empty.
+    pub setting: String,
     /// The base URL before `/chat/completions`, such as `https://api.example.com/v1`.
     pub base_url: String,
     /// The model name that is sent in requests, unless a role names another.
@@ -55,10 +57,19 @@ pub struct EndpointSettings {
 }
 
 impl EndpointSettings {
+    /// Returns the name with the setting, for errors.
+    pub(super) fn label(&self) -> String {
+        match self.setting.as_str() {
+            "" => self.name.clone(),
+            setting => format!("{} ({setting})", self.name),
+        }
+    }
+
     /// Creates the settings of an endpoint without a key, with default values.
     pub fn new(name: &str, base_url: &str, model: &str) -> Self {
         Self {
             name: name.to_owned(),
+            setting: String::new(),
             base_url: base_url.to_owned(),
             model: model.to_owned(),
             api_key: ApiKey::none(),

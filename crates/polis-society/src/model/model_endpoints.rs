@@ -256,7 +256,7 @@ impl ModelEndpoints {
                     if new || trial.unsupported_fields < 4 {
                         None
                     } else {
-                        let name = &endpoint.settings.name;
+                        let name = endpoint.settings.label();
                         Some(msg::model_fields_refused(lang, name))
                     }
                 }

@@ -66,22 +66,29 @@ impl Route {
             Self::Task(id) => format!("{} #{id}", msg::tui_page_task(lang)),
             Self::Boards => msg::common_tab_boards(lang).to_owned(),
             Self::Board(name) => format!("{} {name}", msg::common_board(lang)),
-            Self::Versions(name) => format!("{name}: {}", msg::tui_page_versions(lang)),
+            Self::Versions(name) => {
+                msg::tui_field_with_value(lang, name, msg::tui_page_versions(lang))
+            }
             Self::VersionDiff(name, version) => {
-                format!("{name}: {} {version}", msg::tui_page_version(lang))
+                let version = format!("{} {version}", msg::tui_page_version(lang));
+                msg::tui_field_with_value(lang, name, version)
             }
             Self::Decisions(name) => {
-                format!("{name}: {}", msg::tui_decisions_and_milestones(lang))
+                msg::tui_field_with_value(lang, name, msg::tui_decisions_and_milestones(lang))
             }
             Self::Agents => msg::common_tab_agents(lang).to_owned(),
             Self::Agent(id, _) => format!("{} {id}", msg::common_agent(lang)),
             Self::Workspaces => msg::common_tab_workspaces(lang).to_owned(),
             Self::Files(workspace, path) | Self::File(workspace, path) => match path.as_str() {
                 "" => workspace.to_string(),
-                path => format!("{workspace}: {path}"),
+                path => msg::tui_field_with_value(lang, workspace, path),
             },
-            Self::Commands(workspace) => format!("{workspace}: {}", msg::tui_page_commands(lang)),
-            Self::Command(workspace, _) => format!("{workspace}: {}", msg::tui_page_command(lang)),
+            Self::Commands(workspace) => {
+                msg::tui_field_with_value(lang, workspace, msg::tui_page_commands(lang))
+            }
+            Self::Command(workspace, _) => {
+                msg::tui_field_with_value(lang, workspace, msg::tui_page_command(lang))
+            }
             Self::Events => msg::common_tab_events(lang).to_owned(),
             Self::Event(event) => format!("{} {}", msg::tui_page_event(lang), event.seq),
         }

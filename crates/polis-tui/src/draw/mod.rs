@@ -288,7 +288,11 @@ fn draw_status_line(
             (join_lines(message), theme.colour_style(Color::Green))
         }
         Some(StatusNotice::Error(refused)) => (
-            join_lines(&format!("{}: {}", refused.code, refused.message)),
+            join_lines(&msg::tui_field_with_value(
+                app.lang,
+                &refused.code,
+                &refused.message,
+            )),
             theme.colour_style(Color::Red),
         ),
         None => match &app.overlay {

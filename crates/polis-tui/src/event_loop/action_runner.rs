@@ -9,6 +9,7 @@ use polis_core::task::update::TaskUpdateParams;
 use polis_core::{AgentId, RawJson, Refusal, RunId};
 use polis_ops::op::{self, DecisionAction};
 use polis_ops::{OpError, PortError};
+use polis_view::labels;
 
 use super::{TuiConfig, draft_saver};
 use crate::app::{AppMessage, DisplayError, UserAction};
@@ -86,8 +87,9 @@ async fn execute_task_action(
             let new = TaskCreateParams {
                 subject: subject.clone(),
                 description: description.clone(),
-                required_role: non_empty(role),
-                task_type: non_empty(sort),
+                // The screen shows display names, so they are accepted as well.
+                required_role: non_empty(labels::role_from_label(role.trim())),
+                task_type: non_empty(labels::task_type_from_label(sort.trim())),
                 ..TaskCreateParams::default()
             };
             let created = op::create_task(&screen.request(), &new).await?;

@@ -88,7 +88,8 @@ async fn load_route(screen: &TuiConfig, request: &LoadRequest) -> Result<PageDat
                 to: Some(*version),
             };
             let diff = op::diff_board(&screen.request(), &params).await?;
-            Ok(PageData::VersionDiff(name.clone(), *version, diff.diff))
+            let diff_text = diff.diff_text(screen.lang);
+            Ok(PageData::VersionDiff(name.clone(), *version, diff_text))
         }
         Route::Decisions(name) => {
             let board_params = op::BoardNameParams {

@@ -189,7 +189,7 @@ fn roster_row(
 
 pub(super) fn render_agent(data: &AgentPageData, context: &RenderContext) -> StyledLines {
     let lang = context.lang;
-    let mut page = TextPageBuilder::new(context.width);
+    let mut page = TextPageBuilder::new(context.width, context.lang);
     if let Some(agent) = &data.agent {
         page.paragraph(&agent.name, TextStyle::Bold);
         let role = labels::role_label(&agent.role, lang);
@@ -207,8 +207,12 @@ pub(super) fn render_agent(data: &AgentPageData, context: &RenderContext) -> Sty
     }
     if let Some(member) = &data.member {
         let status = labels::member_status_label(member.status, lang);
-        let status = match member.running_tool.as_ref().or(member.reason.as_ref()) {
-            Some(activity) => format!("{status}: {activity}"),
+        let status = match member
+            .running_tool
+            .clone()
+            .or_else(|| member.reason_text(lang))
+        {
+            Some(activity) => msg::tui_field_with_value(lang, status, activity),
             None => status.to_owned(),
         };
         page.labelled_value(msg::common_status(lang), &status, TextStyle::Green);
@@ -217,14 +221,13 @@ pub(super) fn render_agent(data: &AgentPageData, context: &RenderContext) -> Sty
             &member.objective,
             StyleSet::NONE,
         );
-        let spent = format!(
-            "{} {}, {}, {} {}",
-            number_format::format_count(member.spent.tokens),
-            msg::agent_tokens_unit(lang),
+        let tokens = number_format::format_count(member.spent.tokens);
+        let spent = [
+            format!("{tokens} {}", msg::agent_tokens_unit(lang)),
             number_format::format_money(member.spent.micros),
-            member.turns,
-            msg::agent_turns_unit(lang),
-        );
+            format!("{} {}", member.turns, msg::agent_turns_unit(lang)),
+        ];
+        let spent = spent.join(msg::common_list_separator(lang));
         page.labelled_value(msg::agent_spent(lang), &spent, StyleSet::NONE);
     }
     if let Some(conversation) = &data.conversation {

@@ -55,7 +55,7 @@ pub(super) fn board_rows(boards: &[BoardEntry], context: &RenderContext) -> Vec<
 pub(super) fn render_board(data: &BoardPageData, context: &RenderContext) -> StyledLines {
     let lang = context.lang;
     let view = &data.view;
-    let mut page = TextPageBuilder::new(context.width);
+    let mut page = TextPageBuilder::new(context.width, context.lang);
     let head = match (&view.last_modified_by, &view.last_modified_at) {
         (Some(author), at) => format!(
             "{} {}  {author}  {}",
@@ -109,7 +109,7 @@ pub(super) fn render_diff(diff: &str, context: &RenderContext) -> StyledLines {
     if diff.trim().is_empty() {
         return single_sentence(msg::common_no_changes(context.lang));
     }
-    let mut page = TextPageBuilder::new(context.width);
+    let mut page = TextPageBuilder::new(context.width, context.lang);
     let lines = crate::app::styled_diff(diff);
     for n in 0..lines.len() {
         page.styled_line(lines.line_spans(n));

@@ -64,7 +64,7 @@ fn format_run_time(entry: &CommandEntry, context: &RenderContext) -> String {
 pub(super) fn render_command(view: &CommandView, context: &RenderContext) -> StyledLines {
     let lang = context.lang;
     let entry = &view.entry;
-    let mut page = TextPageBuilder::new(context.width);
+    let mut page = TextPageBuilder::new(context.width, context.lang);
     page.paragraph(&format!("$ {}", entry.command), TextStyle::Bold);
     let (result, description) = describe_command_result(entry, lang);
     let (_, style) = status_mark(result);

@@ -103,7 +103,7 @@ pub(super) fn event_row(event: &Event, context: &RenderContext) -> ListRow {
 
 pub(super) fn render_event(event: &Event, context: &RenderContext) -> StyledLines {
     let lang = context.lang;
-    let mut page = TextPageBuilder::new(context.width);
+    let mut page = TextPageBuilder::new(context.width, context.lang);
     let none = StyleSet::NONE;
     page.labelled_value(msg::common_type(lang), &event.kind, TextStyle::Bold);
     page.labelled_value(msg::event_actor(lang), &event.actor, none);

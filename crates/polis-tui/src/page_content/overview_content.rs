@@ -259,11 +259,15 @@ fn task_row(task: &TaskSummary, context: &RenderContext) -> ListRow {
 }
 
 fn agent_row(agent: &AgentActivity, context: &RenderContext) -> ListRow {
-    let status = labels::member_status_label(agent.status, context.lang);
-    let text = match (&agent.running_tool, &agent.reason, agent.task) {
-        (Some(activity), _, _) | (None, Some(activity), _) => format!("{status}: {activity}"),
-        (None, None, Some(task)) => format!("{status}: #{task}"),
-        (None, None, None) => status.to_owned(),
+    let lang = context.lang;
+    let status = labels::member_status_label(agent.status, lang);
+    let text = match (agent.running_tool.clone(), agent.task) {
+        (Some(tool), _) => msg::tui_field_with_value(lang, status, tool),
+        (None, task) => match (agent.reason_text(lang), task) {
+            (Some(reason), _) => msg::tui_field_with_value(lang, status, reason),
+            (None, Some(task)) => msg::tui_field_with_value(lang, status, format!("#{task}")),
+            (None, None) => status.to_owned(),
+        },
     };
     let style = match agent.status {
         MemberStatus::Working => TextStyle::Green,

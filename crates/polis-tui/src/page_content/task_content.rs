@@ -118,7 +118,7 @@ fn status_style(status: TaskStatus) -> TextStyle {
 pub(super) fn render_task(data: &TaskPageData, context: &RenderContext) -> StyledLines {
     let lang = context.lang;
     let task = &data.view.task;
-    let mut page = TextPageBuilder::new(context.width);
+    let mut page = TextPageBuilder::new(context.width, context.lang);
     page.paragraph(&task.subject, TextStyle::Bold);
     let style = TaskValueStyle::Readable { now: context.now };
     for entry in list_task_fields(&data.view, style, lang) {

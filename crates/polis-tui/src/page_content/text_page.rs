@@ -1,6 +1,7 @@
 //! Builder for pages of text ([`TextPageBuilder`]): headings, labelled values, wrapped text, Markdown and
 //! verbatim text.
 
+use polis_i18n::{UiLanguage, msg};
 use polis_view::line_wrap::{self, WrapWidth};
 use polis_view::markdown::{self, RenderOptions};
 use polis_view::style::{StyleSet, StyledLines, TextStyle};
@@ -15,14 +16,16 @@ const TAB_SPACES: &str = "    ";
 pub struct TextPageBuilder {
     lines: StyledLines,
     width: usize,
+    lang: UiLanguage,
 }
 
 impl TextPageBuilder {
     /// Creates an empty page that is `width` columns wide, but at least 20.
-    pub fn new(width: usize) -> Self {
+    pub fn new(width: usize, lang: UiLanguage) -> Self {
         Self {
             lines: StyledLines::default(),
             width: width.max(20),
+            lang,
         }
     }
 
@@ -50,7 +53,7 @@ impl TextPageBuilder {
 
     /// Adds a label and its value.
     pub fn labelled_value(&mut self, name: &str, value: &str, styles: impl Into<StyleSet>) {
-        let name = format!("{name}: ");
+        let name = msg::tui_field_label(self.lang, name);
         let indent = name.width().min(self.width / 2);
         self.lines.push(&name, TextStyle::Dim.into());
         let width = WrapWidth {
@@ -158,7 +161,7 @@ mod tests {
 
     #[test]
     fn verbatim_text_wraps_at_whole_characters() {
-        let mut page = TextPageBuilder::new(20);
+        let mut page = TextPageBuilder::new(20, UiLanguage::En);
         page.verbatim_lines("\t后端实现后端实现后端\u{1b}[2J\n\nx", StyleSet::NONE);
         assert_eq!(
             page.finish().to_ansi_text(false),
@@ -167,8 +170,15 @@ mod tests {
     }
 
     #[test]
+    fn labels_end_with_the_colon_of_the_language() {
+        let mut page = TextPageBuilder::new(24, UiLanguage::Zh);
+        page.labelled_value("角色", "lead", StyleSet::NONE);
+        assert_eq!(page.finish().to_ansi_text(false), "角色：lead\n");
+    }
+
+    #[test]
     fn labelled_value_is_indented_below_its_label() {
-        let mut page = TextPageBuilder::new(24);
+        let mut page = TextPageBuilder::new(24, UiLanguage::En);
         page.labelled_value("Role", "one two three four five", StyleSet::NONE);
         page.labelled_value("Owner", "", StyleSet::NONE);
         assert_eq!(

@@ -93,7 +93,7 @@ pub(super) fn file_rows(
 
 pub(super) fn render_file(data: &FilePageData, context: &RenderContext) -> StyledLines {
     let lang = context.lang;
-    let mut page = TextPageBuilder::new(context.width);
+    let mut page = TextPageBuilder::new(context.width, context.lang);
     let mut head = number_format::format_bytes(data.size);
     if data.truncated {
         head.push_str(msg::tui_file_beginning_only(lang));

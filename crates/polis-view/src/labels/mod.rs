@@ -15,12 +15,26 @@ pub use board::{decision_status_label, version_action_label};
 pub(crate) use event::unknown_event_verb;
 pub use event::{event_area_label, event_verb};
 pub use society::{
-    agent_status_label, layer_label, member_status_label, role_label, run_duration_label,
-    run_status_label,
+    agent_status_label, layer_label, member_status_label, role_from_label, role_label,
+    run_duration_label, run_status_label,
 };
 pub use task::{
-    task_field_label, task_field_name_label, task_status_label, task_status_value, task_type_label,
+    task_field_label, task_field_name_label, task_operation_label, task_status_label,
+    task_status_value, task_type_from_label, task_type_label,
 };
+
+use polis_core::RefusalCode;
+use polis_i18n::describe_code;
+
+use crate::UiLanguage;
+
+/// Returns an error code as people read it: in English the code itself, in Chinese its meaning.
+pub fn refusal_code_label(code: &str, lang: UiLanguage) -> &str {
+    match (lang, RefusalCode::from_name(code)) {
+        (UiLanguage::Zh, Some(known)) => describe_code(known, lang).trim_end_matches('\u{3002}'),
+        _ => code,
+    }
+}
 
 /// Returns a label as it is written inside a sentence: with a lower-case first letter, except in an
 /// abbreviation (`API design`).
@@ -43,7 +57,16 @@ mod tests {
     use polis_core::{EventArea, TaskStatus, TaskType};
 
     use super::*;
-    use crate::UiLanguage;
+
+    #[test]
+    fn display_names_are_accepted_where_names_are_entered() {
+        assert_eq!(role_from_label("后端负责人"), "backend-leader");
+        assert_eq!(role_from_label("backend-leader"), "backend-leader");
+        assert_eq!(role_from_label("painter"), "painter");
+        assert_eq!(task_type_from_label("后端实现"), "backend_implementation");
+        assert_eq!(task_type_from_label("testing"), "testing");
+        assert_eq!(task_type_from_label("cooking"), "cooking");
+    }
 
     #[test]
     fn labels_are_in_sentence_case() {

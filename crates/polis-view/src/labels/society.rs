@@ -2,6 +2,7 @@
 
 use polis_core::agent::{AgentLayer, AgentStatus};
 use polis_core::number::saturating_cast;
+use polis_core::role::DEFAULT_ROLES;
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::{Run, RunStatus};
 use polis_i18n::msg;
@@ -22,6 +23,17 @@ pub fn role_label(name: &str, lang: UiLanguage) -> &str {
         "devops-leader" => msg::agent_role_devops_leader(lang),
         other => other,
     }
+}
+
+/// Returns the name of the role that a text names: a role's name, or its display name in any language.
+pub fn role_from_label(text: &str) -> &str {
+    let has_label = |role: &str| {
+        [UiLanguage::En, UiLanguage::Zh]
+            .into_iter()
+            .any(|lang| role_label(role, lang).to_lowercase() == text.to_lowercase())
+    };
+    let role = DEFAULT_ROLES.iter().copied().find(|role| has_label(role));
+    role.unwrap_or(text)
 }
 
 /// Returns the display name of a layer.

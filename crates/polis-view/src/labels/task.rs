@@ -46,6 +46,31 @@ pub fn task_type_label(kind: TaskType, lang: UiLanguage) -> &'static str {
     }
 }
 
+/// Returns the name of the task type that a text names: a type's name, or its display name in any language.
+pub fn task_type_from_label(text: &str) -> &str {
+    let has_label = |kind: TaskType| {
+        [UiLanguage::En, UiLanguage::Zh]
+            .into_iter()
+            .any(|lang| task_type_label(kind, lang).to_lowercase() == text.to_lowercase())
+    };
+    let kind = TaskType::ALL.iter().copied().find(|kind| has_label(*kind));
+    kind.map_or(text, |kind| kind.as_str())
+}
+
+/// Returns the display name of an operation on a task, by the name that the log has. A name that this version
+/// does not know is returned as it is.
+pub fn task_operation_label(op: &str, lang: UiLanguage) -> &str {
+    match op {
+        "approve" => msg::task_operation_approve(lang),
+        "claim" => msg::task_operation_claim(lang),
+        "comment" => msg::task_operation_comment(lang),
+        "heartbeat" => msg::task_operation_heartbeat(lang),
+        "release" => msg::task_operation_release(lang),
+        "update" => msg::task_operation_update(lang),
+        other => other,
+    }
+}
+
 /// Returns the display name of a task field.
 pub fn task_field_label(field: TaskField, lang: UiLanguage) -> &'static str {
     match field {

@@ -113,7 +113,7 @@ impl BoardDiffArgs {
             if compared.diff.is_empty() {
                 return msg::cli_board_versions_equal(out.lang()).to_owned();
             }
-            colour_diff(&compared.diff, out)
+            colour_diff(&compared.diff_text(out.lang()), out)
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use polis_core::board::{BoardName, unified_diff};
 use polis_core::{RefusalCode, Timestamp};
-use polis_i18n::msg;
+use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::{self, BoardReadParams, BoardVersionShowParams, BoardView};
 use polis_store::embedded::StoreMode;
 use serde::Serialize;
@@ -121,9 +121,14 @@ fn print_update(
     new: &str,
     out: &CliOutput,
 ) -> Result<(), CliError> {
+    let lang = if out.is_json() {
+        UiLanguage::En
+    } else {
+        out.lang()
+    };
     let diff = unified_diff(
-        &format!("{} (version {from})", view.board),
-        &format!("{} (version {})", view.board, view.version),
+        &msg::board_diff_label(lang, &view.board, from),
+        &msg::board_diff_label(lang, &view.board, view.version),
         old,
         new,
         MAX_DIFF_BYTES,

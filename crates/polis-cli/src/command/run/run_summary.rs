@@ -5,6 +5,7 @@ use polis_core::message::{Message, payload_text};
 use polis_core::society::member::MemberStatus;
 use polis_core::society::run::Run;
 use polis_core::society::run_id_json::with_run_id;
+use polis_core::{AgentId, RunId};
 use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::{self, OrgMember, WorkspaceEntry};
 use serde_json::{Value, json};
@@ -67,7 +68,7 @@ pub(crate) fn print_run_summary(
             text.push('\n');
         }
         if watch.shows_next_steps {
-            text.push_str(&render_next_steps(run, ended, lang));
+            text.push_str(&render_next_steps(watch, run, ended, lang));
         }
         text
     })
@@ -158,6 +159,9 @@ fn member_json(member: &OrgMember) -> Value {
     if let Some(reason) = &member.reason {
         document["why"] = json!(reason);
     }
+    if let Some(agent) = &member.paused_by {
+        document["pausedBy"] = json!(agent);
+    }
     document
 }
 
@@ -169,28 +173,71 @@ fn render_unfinished(
 ) -> Option<String> {
     let lines: Vec<String> = unfinished_members(watch, ended)
         .map(|member| {
-            let reason = member.reason.as_deref();
-            let status = status_block::describe_status_and_reason(member.status, reason, lang);
+            let reason = member.reason_text(lang);
+            let status =
+                status_block::describe_status_and_reason(member.status, reason.as_deref(), lang);
             format!("{} {status}", member.agent_id)
         })
         .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn render_next_steps(run: &Run, ended: WatchOutcome, lang: UiLanguage) -> String {
+fn render_next_steps(
+    watch: &RunWatcher<'_>,
+    run: &Run,
+    ended: WatchOutcome,
+    lang: UiLanguage,
+) -> String {
     let id = &run.id;
     match ended {
         WatchOutcome::Done => {
             // Only runs started by `polis run` have a root that can be written to.
-            let to = if run.head.is_root() { "root" } else { "AGENT" };
+            let to = if run.head.is_root() {
+                AgentId::ROOT
+            } else {
+                msg::cli_run_agent_placeholder(lang)
+            };
             msg::cli_run_next_after_done(lang, id, to)
         }
         WatchOutcome::Stopped => msg::cli_run_next_after_stop(lang, id),
-        WatchOutcome::NeedsPerson => msg::cli_run_next_for_person(lang, id),
+        WatchOutcome::NeedsPerson => {
+            let members = watch.org.iter().flat_map(|org| &org.members);
+            next_steps_for_person(members, id, lang)
+        }
         WatchOutcome::Quit | WatchOutcome::Interrupted => {
             msg::cli_run_next_after_interruption(lang, id)
         }
     }
+}
+
+/// Returns what the person does before the run can continue, by the statuses of its members.
+fn next_steps_for_person<'a>(
+    members: impl Iterator<Item = &'a OrgMember>,
+    run: &RunId,
+    lang: UiLanguage,
+) -> String {
+    let (mut has_pending_call, mut has_parked) = (false, false);
+    let mut steps = Vec::new();
+    for member in members {
+        let agent = &member.agent_id;
+        match member.status {
+            MemberStatus::AwaitingApproval => has_pending_call = true,
+            MemberStatus::Parked => has_parked = true,
+            MemberStatus::Paused if member.paused_by.is_some() => {
+                steps.push(msg::cli_run_next_paused(lang, agent, run));
+            }
+            MemberStatus::Paused => steps.push(msg::cli_run_next_limit(lang, agent, run)),
+            MemberStatus::Idle | MemberStatus::Working | MemberStatus::Dismissed => {}
+        }
+    }
+    if has_parked {
+        steps.insert(0, msg::cli_run_next_model(lang).to_owned());
+    }
+    if has_pending_call {
+        steps.insert(0, msg::cli_run_next_approvals(lang, run));
+    }
+    steps.push(msg::cli_run_next_continue(lang, run));
+    steps.join("\n")
 }
 
 /// Returns the workspace of the run: the one bound to its directory, or owned by the child of root.

@@ -2,6 +2,7 @@
 //! It allows the owner to complete the task; the status does not change.
 
 use clap::Args;
+use polis_core::TaskStatus;
 use polis_i18n::msg;
 use polis_ops::op::{self, TaskApproveParams};
 
@@ -30,6 +31,9 @@ impl TaskApproveArgs {
             expected_version: self.expected_version,
         };
         let view = context.block_on(op::approve_task(&context.request(), &params))?;
-        out.print_result(&view, |v| msg::cli_task_approved(out.lang(), v.task.id))
+        out.print_result(&view, |v| match v.task.status {
+            TaskStatus::Completed => msg::cli_task_approved_when_completed(out.lang(), v.task.id),
+            _ => msg::cli_task_approved(out.lang(), v.task.id),
+        })
     }
 }

@@ -101,6 +101,9 @@ fn commands_speak_chinese_in_a_chinese_project() {
         (&["config", "check"], 0),
         (&["serve", "--help"], 0),
         (&["help", "run"], 0),
+        (&["help", "task", "--lang", "zh"], 0),
+        (&["--lang", "zh"], 2),
+        (&["task", "--lang=zh"], 2),
         (&["message", "check", "--wait", "soon"], 2),
     ] {
         let output = run(&mut project.command(), arguments);
@@ -116,6 +119,15 @@ fn commands_speak_chinese_in_a_chinese_project() {
         shown.contains("sandbox.timeout = \"1m\"\n    命令的默认超时。"),
         "{shown}"
     );
+}
+
+#[test]
+fn help_is_shown_with_a_language_after_it() {
+    let project = project_in_language("zh");
+    let help = run(&mut project.command(), &["help", "task", "--lang", "en"]).stdout;
+    assert!(help.contains("Usage: polis task"), "{help}");
+    let help = run(&mut project.command(), &["--lang", "zh"]).stderr;
+    assert!(help.contains("用法：polis"), "{help}");
 }
 
 #[test]

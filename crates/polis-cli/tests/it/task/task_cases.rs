@@ -63,7 +63,7 @@ fn tc02_create_with_an_invalid_required_role(project: &TestProject) {
         "invalid_required_role",
     );
     assert!(
-        refused.message.starts_with("Invalid requiredRole"),
+        refused.message.starts_with("Invalid required role"),
         "{refused:?}"
     );
     assert!(project.list_task_ids("user", &["task", "list"]).is_empty());
@@ -82,7 +82,7 @@ fn tc04_create_with_a_task_type(project: &TestProject) {
     assert_eq!(task["taskType"], "backend_implementation");
     let refused = project.run_refused("user", &create("cooking"), 2, "invalid_task_type");
     assert!(
-        refused.message.starts_with("Invalid taskType"),
+        refused.message.starts_with("Invalid task type"),
         "{refused:?}"
     );
 }
@@ -214,6 +214,12 @@ fn tc12_assignment_to_agent_with_other_role_is_refused(project: &TestProject) {
         "Role mismatch. Task requires \"backend-leader\", but \"test-leader\" is \"test-leader\"."
     );
     assert!(refused.hint.contains("--force-assign"), "{refused:?}");
+    let assign = ["task", "update", &id, "--owner", "ghost"];
+    let refused = project.run_refused("team-lead", &assign, 3, "role_mismatch");
+    assert_eq!(
+        refused.message,
+        "Role mismatch. Task requires \"backend-leader\", and \"ghost\" is not a registered agent."
+    );
     assert_eq!(project.get_task(&id)["owner"], "");
 }
 

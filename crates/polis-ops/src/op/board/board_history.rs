@@ -5,6 +5,7 @@ use std::sync::Arc;
 use polis_core::board::access::BoardAccess;
 use polis_core::board::unified_diff;
 use polis_core::board::{BoardName, VersionAction, VersionEntry, write_rules};
+use polis_i18n::{UiLanguage, msg};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +124,19 @@ pub struct BoardVersionDiff {
     pub diff: String,
 }
 
+impl BoardVersionDiff {
+    /// Returns the diff for a person: the names of the versions in its first lines are in a language.
+    pub fn diff_text(&self, lang: UiLanguage) -> String {
+        let mut text = self.diff.clone();
+        for (mark, version) in [("---", self.from), ("+++", self.to)] {
+            let name = |lang| msg::board_diff_label(lang, &self.board, version);
+            let line = format!("{mark} {}\n", name(UiLanguage::En));
+            text = text.replacen(&line, &format!("{mark} {}\n", name(lang)), 1);
+        }
+        text
+    }
+}
+
 /// Lists a board's versions, newest first. Fails with `permission_denied` if the caller may not read the
 /// board.
 pub async fn list_board_versions(
@@ -176,8 +190,8 @@ pub async fn diff_board(
         load_version_text(&request.app, board, to).await?,
     );
     let diff = unified_diff(
-        &format!("{board} (version {})", params.from),
-        &format!("{board} (version {to})"),
+        &msg::board_diff_label(UiLanguage::En, board, params.from),
+        &msg::board_diff_label(UiLanguage::En, board, to),
         &old,
         &new,
         MAX_DIFF_BYTES,

@@ -1,7 +1,8 @@
 //! Tools for whiteboards, decisions and milestones: definitions, and handlers that call the operation, shorten
 //! its result for a model and render it as text.
 
-use polis_core::board::decision::BoardDecision;
+use polis_core::board::board_record::VersionAction;
+use polis_core::board::decision::{BoardDecision, DecisionStatus};
 use polis_core::number::saturating_cast;
 use polis_i18n::{UiLanguage, msg};
 
@@ -157,7 +158,7 @@ async fn list_board_versions(
             one.version,
             &one.at,
             &one.by,
-            one.action.as_str(),
+            version_action_label(one.action, call.lang),
             one.bytes,
         )
     });
@@ -231,8 +232,27 @@ async fn change_decision(
     Ok(ToolReply::new(view, text))
 }
 
+fn version_action_label(action: VersionAction, lang: UiLanguage) -> &'static str {
+    match action {
+        VersionAction::Written => msg::tool_board_version_written(lang),
+        VersionAction::Appended => msg::tool_board_version_appended(lang),
+        VersionAction::Edited => msg::tool_board_version_edited(lang),
+        VersionAction::Restored => msg::tool_board_version_restored(lang),
+        VersionAction::External => msg::tool_board_version_external(lang),
+    }
+}
+
+fn decision_status_label(status: DecisionStatus, lang: UiLanguage) -> &'static str {
+    match status {
+        DecisionStatus::Pending => msg::tool_board_decision_pending(lang),
+        DecisionStatus::Approved => msg::tool_board_decision_approved(lang),
+        DecisionStatus::Rejected => msg::tool_board_decision_rejected(lang),
+        DecisionStatus::Appealing => msg::tool_board_decision_appealing(lang),
+    }
+}
+
 fn render_decision(one: &BoardDecision, lang: UiLanguage) -> String {
-    let mut head = format!("#{} {}", one.id, one.status.as_str());
+    let mut head = format!("#{} {}", one.id, decision_status_label(one.status, lang));
     if !one.signers.is_empty() {
         let signers = one.signers.join(msg::common_list_separator(lang));
         head.push_str(&msg::tool_board_signed_by(lang, signers));
