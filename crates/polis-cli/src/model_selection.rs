@@ -284,7 +284,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use polis_core::RefusalCode;
+    use crate::refusal_tables::CliCode;
 
     fn rendered(refusal: &Refusal) -> polis_i18n::RefusalText {
         let (surface, lang) = (polis_i18n::Surface::Cli, polis_i18n::UiLanguage::En);
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn missing_key_is_refused_without_leaking_secrets() {
         let none = select_endpoints("", None, &FakeEnvironment::default()).unwrap_err();
-        assert_eq!(none.code, RefusalCode::ModelNotConfigured);
+        assert_eq!(none.code, CliCode::MODEL_NOT_CONFIGURED);
         assert!(rendered(&none).hint.contains("OPENAI_API_KEY"), "{none:?}");
         let config = "[models.a]\nkey_env = \"MY_KEY\"\n";
         let unset = select_endpoints(config, None, &FakeEnvironment::default()).unwrap_err();

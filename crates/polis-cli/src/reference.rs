@@ -9,11 +9,14 @@ mod tools;
 
 use std::fmt::Write as _;
 
+use crate::refusal_tables::CliCode;
 use clap::{Arg, Command};
 use polis_core::role::DEFAULT_ROLES;
 use polis_core::task::status::{TRANSITIONS, TransitionCallers};
 use polis_core::{Permission, PermissionPolicy, RefusalCode, TaskType};
 use polis_serve::http::problem::status_for_code;
+use polis_serve::refusal_tables::HttpCode;
+use polis_society::refusal_tables::SocietyCode;
 
 use crate::command::schema;
 use crate::config::all_keys;
@@ -119,6 +122,18 @@ fn write_argument(page: &mut String, argument: &Arg) {
     let _ = writeln!(page, "- `{name}`: {help}{choices}");
 }
 
+/// Returns the codes of all crates.
+fn all_codes() -> impl Iterator<Item = &'static RefusalCode> {
+    [
+        RefusalCode::ALL,
+        HttpCode::ALL,
+        SocietyCode::ALL,
+        CliCode::ALL,
+    ]
+    .into_iter()
+    .flatten()
+}
+
 fn errors_page() -> String {
     let mut page = "# Error codes\n\nEvery refusal has a code, a message and a next step. Code and message are \
          the same on every surface; the next step names commands on the command line, tools over MCP and URLs over HTTP. \
@@ -127,7 +142,7 @@ fn errors_page() -> String {
          it is `application/problem+json` with the same code; an If-Match mismatch is always 412.\n\n\
          | code | exit | HTTP | meaning |\n| --- | --- | --- | --- |\n"
         .to_owned();
-    for code in RefusalCode::ALL {
+    for code in all_codes() {
         let _ = writeln!(
             page,
             "| `{code}` | {} | {} | {} |",

@@ -215,7 +215,7 @@ mod tests {
         ] {
             assert_eq!(
                 bad.parse::<TaskId>().unwrap_err().code,
-                RefusalCode::InvalidTaskId,
+                RefusalCode::INVALID_TASK_ID,
                 "{bad}"
             );
         }

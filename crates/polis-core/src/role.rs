@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(roles.iter().count(), 9);
         assert!(roles.check_required_role("data-leader").is_ok());
         let refusal = roles.check_required_role("invalid-role").unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::InvalidRequiredRole);
+        assert_eq!(refusal.code, RefusalCode::INVALID_REQUIRED_ROLE);
         assert_eq!(refusal.reason.id(), "agent-invalid-required-role");
     }
 }

@@ -23,7 +23,8 @@ mod ui_language;
 pub use definition::{Definition, DefinitionTable, definition_text, definitions, find_definition};
 pub use plural_count::PluralCount;
 pub use refusal_text::{
-    RefusalText, Surface, describe_code, message_arguments, message_ids, render_reason,
+    RefusalText, Surface, describe_code, describe_code_name, message_arguments, message_ids,
+    render_reason,
 };
 pub use ui_language::UiLanguage;
 

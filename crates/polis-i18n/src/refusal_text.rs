@@ -114,9 +114,13 @@ pub fn render_reason(reason: &Reason, surface: Surface, lang: UiLanguage) -> Ref
 
 /// Returns what a code means, in a sentence.
 pub fn describe_code(code: RefusalCode, lang: UiLanguage) -> &'static str {
-    let id = format!("code-{}", code.as_str().replace('_', "-"));
-    let text = find_message(&id).map(|message| message.texts_in(lang).text());
-    text.unwrap_or_else(|| code.description())
+    describe_code_name(code.as_str(), lang).unwrap_or_else(|| code.description())
+}
+
+/// Returns what the code with this name means, in a sentence; `None` if no crate has such a code.
+pub fn describe_code_name(name: &str, lang: UiLanguage) -> Option<&'static str> {
+    let id = format!("code-{}", name.replace('_', "-"));
+    find_message(&id).map(|message| message.texts_in(lang).text())
 }
 
 /// Returns the names of the arguments that a message uses in any language; `None` if there is no such message.

@@ -183,7 +183,7 @@ where
             replayed: false,
         }),
         // A concurrent request with the same key committed first.
-        Err(error) if error.code() == RefusalCode::OutcomeUnknown => {
+        Err(error) if error.code() == RefusalCode::OUTCOME_UNKNOWN => {
             match look_up_record(&request.app, &name, &fingerprint).await? {
                 KeyLookup::Replay(response) => Ok(response),
                 KeyLookup::Unused(_) => Err(error),

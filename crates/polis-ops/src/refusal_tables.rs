@@ -7,72 +7,72 @@ use polis_core::refusal::{ListArg, Reason};
 polis_core::refusal_table! {
     /// Refusals of operations, beyond those of the rules.
     pub enum OperationRefusal {
-        ResponseUnknown = "operation-response-unknown", OutcomeUnknown;
-        KeyReused = "operation-key-reused", IdempotencyKeyReused;
-        InvalidKey = "operation-invalid-key", InvalidInput;
-        BoardLogDamaged = "operation-board-log-damaged", StoreCorrupt { board: String };
-        BoardVersionNotFound = "operation-board-version-not-found", VersionNotFound {
+        ResponseUnknown = "operation-response-unknown", OUTCOME_UNKNOWN;
+        KeyReused = "operation-key-reused", IDEMPOTENCY_KEY_REUSED;
+        InvalidKey = "operation-invalid-key", INVALID_INPUT;
+        BoardLogDamaged = "operation-board-log-damaged", STORE_CORRUPT { board: String };
+        BoardVersionNotFound = "operation-board-version-not-found", VERSION_NOT_FOUND {
             board: String, version: u64,
         };
-        NoProjectDirectory = "operation-no-project-directory", NotInitialized;
-        AgentNotRegistered = "operation-agent-not-registered", AgentNotFound { id: String };
-        BlackboardFileNotFound = "operation-blackboard-file-not-found", FileNotFound {
+        NoProjectDirectory = "operation-no-project-directory", NOT_INITIALIZED;
+        AgentNotRegistered = "operation-agent-not-registered", AGENT_NOT_FOUND { id: String };
+        BlackboardFileNotFound = "operation-blackboard-file-not-found", FILE_NOT_FOUND {
             path: String,
         };
-        BlackboardFileLocked = "operation-blackboard-file-locked", BoardLocked { path: String };
-        DecisionFieldMissing = "operation-decision-field-missing", InvalidInput { field: String };
-        DecisionFieldInapplicable = "operation-decision-field-inapplicable", InvalidInput {
+        BlackboardFileLocked = "operation-blackboard-file-locked", BOARD_LOCKED { path: String };
+        DecisionFieldMissing = "operation-decision-field-missing", INVALID_INPUT { field: String };
+        DecisionFieldInapplicable = "operation-decision-field-inapplicable", INVALID_INPUT {
             field: String,
         };
-        InvalidBoardCursor = "operation-invalid-board-cursor", InvalidInput { cursor: String };
-        NothingToAppend = "operation-nothing-to-append", InvalidInput;
-        WebhookDamaged = "operation-webhook-damaged", StoreCorrupt;
-        ArtifactDamaged = "operation-artifact-damaged", StoreCorrupt;
-        PersonMailbox = "operation-person-mailbox", PermissionDenied;
-        TooManyRead = "operation-too-many-read", InvalidInput { max_page_size: u32 };
-        BudgetExhausted = "operation-budget-exhausted", BudgetExhausted {
+        InvalidBoardCursor = "operation-invalid-board-cursor", INVALID_INPUT { cursor: String };
+        NothingToAppend = "operation-nothing-to-append", INVALID_INPUT;
+        WebhookDamaged = "operation-webhook-damaged", STORE_CORRUPT;
+        ArtifactDamaged = "operation-artifact-damaged", STORE_CORRUPT;
+        PersonMailbox = "operation-person-mailbox", PERMISSION_DENIED;
+        TooManyRead = "operation-too-many-read", INVALID_INPUT { max_page_size: u32 };
+        BudgetExhausted = "operation-budget-exhausted", BUDGET_EXHAUSTED {
             owner: String, resource: String, amount: String,
         };
-        TurnDamaged = "operation-turn-damaged", StoreCorrupt;
-        SocietyRecordDamaged = "operation-society-record-damaged", StoreCorrupt;
-        RootOfStoppedRun = "operation-root-of-stopped-run", RecipientNotFound { id: String };
-        NoRunNamed = "operation-no-run-named", RunNotFound;
-        NotAMember = "operation-not-a-member", AgentNotFound { agent: String };
-        NeitherMemberNorRun = "operation-neither-member-nor-run", InvalidInput;
-        UnregisteredCannotHire = "operation-unregistered-cannot-hire", InvalidSupervisor {
+        TurnDamaged = "operation-turn-damaged", STORE_CORRUPT;
+        SocietyRecordDamaged = "operation-society-record-damaged", STORE_CORRUPT;
+        RootOfStoppedRun = "operation-root-of-stopped-run", RECIPIENT_NOT_FOUND { id: String };
+        NoRunNamed = "operation-no-run-named", RUN_NOT_FOUND;
+        NotAMember = "operation-not-a-member", AGENT_NOT_FOUND { agent: String };
+        NeitherMemberNorRun = "operation-neither-member-nor-run", INVALID_INPUT;
+        UnregisteredCannotHire = "operation-unregistered-cannot-hire", INVALID_SUPERVISOR {
             agent: String,
         };
-        NoRoleGiven = "operation-no-role-given", InvalidBrief;
-        RunNameTaken = "operation-run-name-taken", InvalidInput { id: String };
-        NoReadyTask = "operation-no-ready-task", NothingToClaim { agent: AgentId, role: String };
-        NoReadyTaskForStranger = "operation-no-ready-task-for-stranger", NothingToClaim {
+        NoRoleGiven = "operation-no-role-given", INVALID_BRIEF;
+        RunNameTaken = "operation-run-name-taken", INVALID_INPUT { id: String };
+        NoReadyTask = "operation-no-ready-task", NOTHING_TO_CLAIM { agent: AgentId, role: String };
+        NoReadyTaskForStranger = "operation-no-ready-task-for-stranger", NOTHING_TO_CLAIM {
             agent: AgentId, roles: Vec<String>,
         };
-        FileChangedDuringImport = "operation-file-changed-during-import", InvalidInput {
+        FileChangedDuringImport = "operation-file-changed-during-import", INVALID_INPUT {
             file: String, reason: Reason,
         };
-        ImportFaults = "operation-import-faults", ImportFaults { count: usize, list: ListArg };
-        SignInKeyDamaged = "operation-sign-in-key-damaged", StoreCorrupt;
-        TokenDamaged = "operation-token-damaged", StoreCorrupt;
-        CommandDamaged = "operation-command-damaged", StoreCorrupt;
-        CommandNotFound = "operation-command-not-found", CommandNotFound { id: String };
-        CommandCancelled = "operation-command-cancelled", CommandFailed;
-        CommandTimeout = "operation-command-timeout", CommandTimeout { timeout_ms: u64 };
-        OnlyRegisteredAgents = "operation-only-registered-agents", PermissionDenied { id: String };
-        TooManyConflicts = "operation-too-many-conflicts", StoreBusy;
+        ImportFaults = "operation-import-faults", IMPORT_FAULTS { count: usize, list: ListArg };
+        SignInKeyDamaged = "operation-sign-in-key-damaged", STORE_CORRUPT;
+        TokenDamaged = "operation-token-damaged", STORE_CORRUPT;
+        CommandDamaged = "operation-command-damaged", STORE_CORRUPT;
+        CommandNotFound = "operation-command-not-found", COMMAND_NOT_FOUND { id: String };
+        CommandCancelled = "operation-command-cancelled", COMMAND_FAILED;
+        CommandTimeout = "operation-command-timeout", COMMAND_TIMEOUT { timeout_ms: u64 };
+        OnlyRegisteredAgents = "operation-only-registered-agents", PERMISSION_DENIED { id: String };
+        TooManyConflicts = "operation-too-many-conflicts", STORE_BUSY;
     }
 }
 
 polis_core::refusal_table! {
     /// Refusals of tool calls: unknown tools and invalid arguments.
     pub enum ToolRefusal {
-        NotFound = "tool-not-found", ToolNotFound { name: String };
-        InvalidParameters = "tool-invalid-parameters", InvalidInput {
+        NotFound = "tool-not-found", TOOL_NOT_FOUND { name: String };
+        InvalidParameters = "tool-invalid-parameters", INVALID_INPUT {
             location: String, problem: Reason,
         };
-        UnknownGroup = "tool-unknown-group", InvalidInput { name: String, groups: Vec<String> };
-        UnknownName = "tool-unknown-name", InvalidInput { name: String };
-        MisspeltParameter = "tool-misspelt-parameter", InvalidInput {
+        UnknownGroup = "tool-unknown-group", INVALID_INPUT { name: String, groups: Vec<String> };
+        UnknownName = "tool-unknown-name", INVALID_INPUT { name: String };
+        MisspeltParameter = "tool-misspelt-parameter", INVALID_INPUT {
             name: String, parameter: String, suggestion: String,
         };
     }
@@ -131,6 +131,6 @@ polis_core::problem_table! {
 polis_core::refusal_table! {
     /// Failures of ports that have no message of their own.
     pub enum PortFailure {
-        InternalError = "port-internal-error", Internal { activity: String };
+        InternalError = "port-internal-error", INTERNAL { activity: String };
     }
 }

@@ -322,17 +322,17 @@ pub(crate) type AttemptFuture<'a, T> =
 fn is_logged_refusal(code: RefusalCode) -> bool {
     matches!(
         code,
-        RefusalCode::VersionMismatch
-            | RefusalCode::InvalidTransition
-            | RefusalCode::WrongState
-            | RefusalCode::RoleMismatch
-            | RefusalCode::ForceAssignForbidden
-            | RefusalCode::PermissionDenied
-            | RefusalCode::ApprovalRequired
-            | RefusalCode::TaskBlocked
-            | RefusalCode::DependencyCycle
-            | RefusalCode::AlreadyClaimed
-            | RefusalCode::HeldByOtherSession
-            | RefusalCode::NotOwner
+        RefusalCode::VERSION_MISMATCH
+            | RefusalCode::INVALID_TRANSITION
+            | RefusalCode::WRONG_STATE
+            | RefusalCode::ROLE_MISMATCH
+            | RefusalCode::FORCE_ASSIGN_FORBIDDEN
+            | RefusalCode::PERMISSION_DENIED
+            | RefusalCode::APPROVAL_REQUIRED
+            | RefusalCode::TASK_BLOCKED
+            | RefusalCode::DEPENDENCY_CYCLE
+            | RefusalCode::ALREADY_CLAIMED
+            | RefusalCode::HELD_BY_OTHER_SESSION
+            | RefusalCode::NOT_OWNER
     )
 }

@@ -266,7 +266,7 @@ impl ToolMeter {
 
     /// Counts a command if the error is that it timed out.
     pub fn count_command_timeout(&self, error: &OpError) {
-        if error.code() == RefusalCode::CommandTimeout {
+        if error.code() == RefusalCode::COMMAND_TIMEOUT {
             let details = serde_json::to_value(error.details()).unwrap_or_default();
             self.count_command(&details);
         }
@@ -332,13 +332,13 @@ mod tests {
         let meter = metrics.tool_meter("TaskClaim");
         meter.record_call(None, Duration::from_micros(300));
         meter.record_call(
-            Some(RefusalCode::AlreadyClaimed),
+            Some(RefusalCode::ALREADY_CLAIMED),
             Duration::from_micros(300),
         );
         meter.count_command(&serde_json::json!({"sandbox": "T0", "exitCode": 1}));
         meter.count_command(&serde_json::json!({"sandbox": "T0", "timedOut": true}));
         metrics.count_response(200);
-        metrics.count_refused_request(RefusalCode::Unauthorized);
+        metrics.count_refused_request(RefusalCode::UNAUTHORIZED);
         let page = metrics.render_openmetrics();
         for line in [
             "polis_operations_total{tool=\"TaskClaim\",code=\"ok\"} 1",

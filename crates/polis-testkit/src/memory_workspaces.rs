@@ -88,7 +88,7 @@ fn workspace_directory(site: &WorkspaceLocation) -> String {
 fn check_relative_path(path: &str) -> Result<(), PortError> {
     if path.is_empty() || path.starts_with('/') || path.split('/').any(|part| part == "..") {
         return Err(PortError::from(Refusal::new(
-            RefusalCode::PathTraversalBlocked,
+            RefusalCode::PATH_TRAVERSAL_BLOCKED,
             Reason::new("test-failure"),
         )));
     }
@@ -97,7 +97,7 @@ fn check_relative_path(path: &str) -> Result<(), PortError> {
 
 fn file_not_found() -> PortError {
     PortError::from(Refusal::new(
-        RefusalCode::FileNotFound,
+        RefusalCode::FILE_NOT_FOUND,
         Reason::new("test-failure"),
     ))
 }
@@ -117,7 +117,7 @@ fn canonicalize_directory(directory: &str) -> Result<String, PortError> {
     };
     if !directory.starts_with('/') {
         return refuse(
-            RefusalCode::InvalidWorkspace,
+            RefusalCode::INVALID_WORKSPACE,
             "The directory is not absolute.",
         );
     }
@@ -134,7 +134,7 @@ fn canonicalize_directory(directory: &str) -> Result<String, PortError> {
     let whole = format!("/{}", parts.join("/"));
     if whole == "/" || whole == DATA_DIRECTORY || whole.starts_with(&format!("{DATA_DIRECTORY}/")) {
         return refuse(
-            RefusalCode::WorkspaceOverlaps,
+            RefusalCode::WORKSPACE_OVERLAPS,
             "The directory is polis's own.",
         );
     }
@@ -196,13 +196,13 @@ impl WorkspaceFileAccess for MemoryWorkspaces {
             let current_hash = state.files.get(&key).map(|content| content_hash(content));
             if params.create_only && current_hash.is_some() {
                 return Err(PortError::from(Refusal::new(
-                    RefusalCode::FileExists,
+                    RefusalCode::FILE_EXISTS,
                     Reason::new("test-failure"),
                 )));
             }
             if params.expected_hash.is_some() && params.expected_hash != current_hash {
                 return Err(PortError::from(Refusal::new(
-                    RefusalCode::HashMismatch,
+                    RefusalCode::HASH_MISMATCH,
                     Reason::new("test-failure"),
                 )));
             }

@@ -189,12 +189,12 @@ pub async fn message_to_unknown_recipient_is_refused(factory: &dyn StoreFactory)
         .await
         .unwrap();
     for (to, code) in [
-        (&["bob", "dan"][..], RefusalCode::RecipientNotFound),
-        (&["cem"], RefusalCode::RecipientNotFound),
-        (&["role:nobody"], RefusalCode::RecipientNotFound),
-        (&[], RefusalCode::RecipientNotFound),
-        (&["a/b"], RefusalCode::InvalidAgentId),
-        (&["root"], RefusalCode::RecipientNotFound),
+        (&["bob", "dan"][..], RefusalCode::RECIPIENT_NOT_FOUND),
+        (&["cem"], RefusalCode::RECIPIENT_NOT_FOUND),
+        (&["role:nobody"], RefusalCode::RECIPIENT_NOT_FOUND),
+        (&[], RefusalCode::RECIPIENT_NOT_FOUND),
+        (&["a/b"], RefusalCode::INVALID_AGENT_ID),
+        (&["root"], RefusalCode::RECIPIENT_NOT_FOUND),
     ] {
         assert_eq!(
             refusal_code(store.send_message("ann", to, "x").await),
@@ -204,7 +204,7 @@ pub async fn message_to_unknown_recipient_is_refused(factory: &dyn StoreFactory)
     }
     assert_eq!(
         refusal_code(store.send_message("ann", &["bob"], " ").await),
-        RefusalCode::InvalidMessage
+        RefusalCode::INVALID_MESSAGE
     );
     assert_eq!(
         refusal_code(
@@ -212,7 +212,7 @@ pub async fn message_to_unknown_recipient_is_refused(factory: &dyn StoreFactory)
                 .send_with_options("ann", &["bob"], "x", Some(9), None)
                 .await
         ),
-        RefusalCode::MessageNotFound
+        RefusalCode::MESSAGE_NOT_FOUND
     );
     assert_eq!(store.unread_texts("bob").await, Vec::<String>::new());
 }
@@ -232,7 +232,7 @@ pub async fn reply_is_allowed_to_sender_and_recipients_only(factory: &dyn StoreF
                 .send_with_options("cem", &["ann"], "!", Some(id), None)
                 .await
         ),
-        RefusalCode::MessageNotFound
+        RefusalCode::MESSAGE_NOT_FOUND
     );
     store
         .send_with_options("bob", &["ann"], "!", Some(id), None)
@@ -386,7 +386,7 @@ pub async fn artifact_id_is_its_content_hash(factory: &dyn StoreFactory) {
     ] {
         assert_eq!(
             refusal_code(get(bad.to_owned()).await),
-            RefusalCode::ArtifactNotFound,
+            RefusalCode::ARTIFACT_NOT_FOUND,
             "{bad}"
         );
     }
@@ -398,7 +398,7 @@ pub async fn artifact_id_is_its_content_hash(factory: &dyn StoreFactory) {
         };
         assert_eq!(
             refusal_code(put("ann", bad).await),
-            RefusalCode::InvalidArtifact
+            RefusalCode::INVALID_ARTIFACT
         );
     }
 }
@@ -445,11 +445,11 @@ pub async fn token_is_valid_until_expiry_revocation_or_retirement(factory: &dyn 
         &swapped,
         &String::new(),
     ] {
-        assert_eq!(refusal_code(admit(bad).await), RefusalCode::Unauthorized);
+        assert_eq!(refusal_code(admit(bad).await), RefusalCode::UNAUTHORIZED);
     }
     assert_eq!(
         refusal_code(op::list_tokens(&store.app.request(&parse_agent_id("ann")), None).await),
-        RefusalCode::PermissionDenied
+        RefusalCode::PERMISSION_DENIED
     );
     let listed = op::list_tokens(&store.app.request(&AgentId::user()), None)
         .await
@@ -462,7 +462,7 @@ pub async fn token_is_valid_until_expiry_revocation_or_retirement(factory: &dyn 
         expires_in_ms: None,
     };
     let issued = op::issue_token(&store.app.request(&AgentId::user()), &for_nobody).await;
-    assert_eq!(refusal_code(issued), RefusalCode::AgentNotFound);
+    assert_eq!(refusal_code(issued), RefusalCode::AGENT_NOT_FOUND);
 }
 
 /// A request repeated with the same idempotency key is executed once and returns the stored response.
@@ -491,7 +491,7 @@ pub async fn retry_with_idempotency_key_returns_stored_response(factory: &dyn St
     let reused = store
         .call_with_idempotency_key("TaskCreate", "ann", json!({ "subject": "y" }), "k1")
         .await;
-    assert_eq!(refusal_code(reused), RefusalCode::IdempotencyKeyReused);
+    assert_eq!(refusal_code(reused), RefusalCode::IDEMPOTENCY_KEY_REUSED);
     for bad in ["", "a b", "é", &"x".repeat(256)] {
         assert_eq!(
             refusal_code(
@@ -499,7 +499,7 @@ pub async fn retry_with_idempotency_key_returns_stored_response(factory: &dyn St
                     .call_with_idempotency_key("TaskCreate", "ann", create.clone(), bad)
                     .await
             ),
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
     }
     // A refused request was not executed and may be retried with the same key.
@@ -510,7 +510,7 @@ pub async fn retry_with_idempotency_key_returns_stored_response(factory: &dyn St
                 .call_with_idempotency_key("TaskClaim", "ann", claim.clone(), "k2")
                 .await
         ),
-        RefusalCode::TaskNotFound
+        RefusalCode::TASK_NOT_FOUND
     );
     store
         .call_with_idempotency_key("TaskCreate", "ann", create.clone(), "k3")

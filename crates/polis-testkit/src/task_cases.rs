@@ -116,7 +116,7 @@ pub async fn tc_02_create_with_invalid_required_role_is_refused(factory: &dyn St
     let error = op::create_task(&app.request(&parse_agent_id(TEAM_LEAD)), &request)
         .await
         .unwrap_err();
-    assert_eq!(error.code(), RefusalCode::InvalidRequiredRole);
+    assert_eq!(error.code(), RefusalCode::INVALID_REQUIRED_ROLE);
     let text = error.render(Surface::Tool, UiLanguage::En).message;
     assert!(text.starts_with("Invalid requiredRole"), "{text}");
     assert_eq!(list_task_numbers(&app, None).await, [0_u64; 0]);
@@ -204,7 +204,14 @@ pub async fn tc_09_update_with_other_version_is_refused(factory: &dyn StoreFacto
     .await;
     let message = "Task version mismatch. Expected: 3, Current: 5.\n\
                  Another agent has modified this task. Please refresh and retry.";
-    assert_refused(&app, &before, answer, RefusalCode::VersionMismatch, message).await;
+    assert_refused(
+        &app,
+        &before,
+        answer,
+        RefusalCode::VERSION_MISMATCH,
+        message,
+    )
+    .await;
 }
 
 /// TC-10: without an expected version no version is checked.
@@ -238,7 +245,7 @@ pub async fn tc_12_assign_to_agent_with_other_role_is_refused(factory: &dyn Stor
     .await;
     let message = "Role mismatch. Task requires \"backend-leader\", but you are \"frontend-leader\".\n\
                  Use TaskList({ roleFilter: \"frontend-leader\" }) to find tasks for your role.";
-    assert_refused(&app, &before, answer, RefusalCode::RoleMismatch, message).await;
+    assert_refused(&app, &before, answer, RefusalCode::ROLE_MISMATCH, message).await;
 }
 
 /// TC-13: the team lead can force an assignment across roles.
@@ -268,7 +275,7 @@ pub async fn tc_14_force_assign_by_other_agent_is_refused(factory: &dyn StoreFac
         &app,
         &before,
         answer,
-        RefusalCode::ForceAssignForbidden,
+        RefusalCode::FORCE_ASSIGN_FORBIDDEN,
         message,
     )
     .await;
@@ -323,7 +330,7 @@ pub async fn tc_18_completed_to_in_progress_is_refused(factory: &dyn StoreFactor
         &app,
         &before,
         answer,
-        RefusalCode::InvalidTransition,
+        RefusalCode::INVALID_TRANSITION,
         message,
     )
     .await;
@@ -343,7 +350,7 @@ pub async fn tc_19_in_progress_to_pending_is_refused(factory: &dyn StoreFactory)
         &app,
         &before,
         answer,
-        RefusalCode::InvalidTransition,
+        RefusalCode::INVALID_TRANSITION,
         message,
     )
     .await;
@@ -373,7 +380,7 @@ pub async fn tc_20_concurrent_assignment_at_one_version_one_succeeds(factory: &d
                 Err(error) => refusals.push(error.code()),
             }
         }
-        assert_eq!(refusals, [RefusalCode::VersionMismatch]);
+        assert_eq!(refusals, [RefusalCode::VERSION_MISMATCH]);
         let after = op::get_task(&one.person_request(), id).await.unwrap();
         assert_eq!(owners, [after.task.owner]);
         assert_eq!(after.task.version, 2);
@@ -397,5 +404,5 @@ pub async fn tc_21_update_with_stale_version_is_refused(factory: &dyn StoreFacto
     })
     .await;
     let message = "Task version mismatch. Expected: 1, Current: 2.";
-    assert_refused(&a, &before, answer, RefusalCode::VersionMismatch, message).await;
+    assert_refused(&a, &before, answer, RefusalCode::VERSION_MISMATCH, message).await;
 }

@@ -3,25 +3,25 @@
 polis_core::refusal_table! {
     /// Refusals of web pages: forms, sign-in and pages that do not exist.
     pub enum PageRefusal {
-        FormTooLarge = "page-form-too-large", RequestTooLarge;
-        CsrfTokenInvalid = "page-csrf-token-invalid", OriginForbidden;
-        ExcerptFailed = "page-excerpt-failed", ReadFailed { error: String };
-        InvalidValue = "page-invalid-value", InvalidInput;
-        InvalidTopics = "page-invalid-topics", InvalidInput { max_topics: usize };
-        SignInFromOtherSite = "page-sign-in-from-other-site", OriginForbidden;
-        TooManyFailedSignIns = "page-too-many-failed-sign-ins", RateLimited { seconds: u64 };
-        UnknownDecisionAction = "page-unknown-decision-action", InvalidInput;
-        DecisionNotFound = "page-decision-not-found", DecisionNotFound;
-        TooLongToEdit = "page-too-long-to-edit", RequestTooLarge;
-        FieldMissing = "page-field-missing", InvalidInput { field: String };
-        BoardNotShown = "page-board-not-shown", ReadFailed { error: String };
-        NoPage = "page-no-page", RouteNotFound;
-        ApprovalGone = "page-approval-gone", ApprovalNotFound;
-        NotATaskNumber = "page-not-a-task-number", InvalidInput { text: String };
-        DownloadTooLarge = "page-download-too-large", RequestTooLarge {
+        FormTooLarge = "page-form-too-large", REQUEST_TOO_LARGE;
+        CsrfTokenInvalid = "page-csrf-token-invalid", ORIGIN_FORBIDDEN;
+        ExcerptFailed = "page-excerpt-failed", READ_FAILED { error: String };
+        InvalidValue = "page-invalid-value", INVALID_INPUT;
+        InvalidTopics = "page-invalid-topics", INVALID_INPUT { max_topics: usize };
+        SignInFromOtherSite = "page-sign-in-from-other-site", ORIGIN_FORBIDDEN;
+        TooManyFailedSignIns = "page-too-many-failed-sign-ins", RATE_LIMITED { seconds: u64 };
+        UnknownDecisionAction = "page-unknown-decision-action", INVALID_INPUT;
+        DecisionNotFound = "page-decision-not-found", DECISION_NOT_FOUND;
+        TooLongToEdit = "page-too-long-to-edit", REQUEST_TOO_LARGE;
+        FieldMissing = "page-field-missing", INVALID_INPUT { field: String };
+        BoardNotShown = "page-board-not-shown", READ_FAILED { error: String };
+        NoPage = "page-no-page", ROUTE_NOT_FOUND;
+        ApprovalGone = "page-approval-gone", APPROVAL_NOT_FOUND;
+        NotATaskNumber = "page-not-a-task-number", INVALID_INPUT { text: String };
+        DownloadTooLarge = "page-download-too-large", REQUEST_TOO_LARGE {
             size: String, limit: String,
         };
-        FileCutShort = "page-file-cut-short", ReadFailed;
-        NoOwnWorkspace = "page-no-own-workspace", WorkspaceNotAssigned { agent: String };
+        FileCutShort = "page-file-cut-short", READ_FAILED;
+        NoOwnWorkspace = "page-no-own-workspace", WORKSPACE_NOT_ASSIGNED { agent: String };
     }
 }

@@ -69,7 +69,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             ..ReadFileParams::default()
         });
         match refused {
-            Err(error) if error.code == RefusalCode::PathTraversalBlocked => {
+            Err(error) if error.code == RefusalCode::PATH_TRAVERSAL_BLOCKED => {
                 let text = error.render(Surface::Cli, UiLanguage::En);
                 println!("{path}: {} Next: {}.", text.message, text.hint);
             }

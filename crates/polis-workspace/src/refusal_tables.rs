@@ -6,86 +6,86 @@ use polis_core::refusal::{ListArg, Reason, ReasonArg};
 polis_core::refusal_table! {
     /// Refusals and failures of file operations in a workspace.
     pub enum FileRefusal {
-        HashMismatch = "file-hash-mismatch", HashMismatch { path: String };
-        InvalidHash = "file-invalid-hash", InvalidInput;
-        DirectoryNotEmpty = "file-directory-not-empty", DirectoryNotEmpty { path: String };
-        PartlyDeleted = "file-partly-deleted", WriteFailed { path: String, next: ReasonArg };
-        TextNotUnique = "file-text-not-unique", TextNotUnique { count: usize, path: String };
-        WrittenConcurrently = "file-written-concurrently", FileBusy { path: String };
-        TooLargeToEdit = "file-too-large-to-edit", FileTooLarge { path: String, limit: u64 };
-        EditTooLarge = "file-edit-too-large", FileTooLarge { path: String, limit: u64 };
-        TextNotFound = "file-text-not-found", TextNotFound { path: String };
-        TextNotFoundCrLf = "file-text-not-found-cr-lf", TextNotFound { path: String };
-        EmptyOldText = "file-empty-old-text", InvalidInput;
-        LinkLoop = "file-link-loop", NotAFile { named: String };
-        AccessDenied = "file-access-denied", PermissionDenied { named: String };
-        ReadOnlyFileSystem = "file-read-only-file-system", PermissionDenied { named: String };
-        PathTooLong = "file-path-too-long", InvalidInput;
-        DiskFull = "file-disk-full", WriteFailed { named: String };
-        DiskQuotaExhausted = "file-disk-quota-exhausted", QuotaExceeded { named: String };
-        MaximumFileSize = "file-maximum-file-size", WriteFailed { named: String };
-        TooManyOpenForReading = "file-too-many-open-for-reading", ReadFailed;
-        TooManyOpenForWriting = "file-too-many-open-for-writing", WriteFailed;
-        NotRead = "file-not-read", ReadFailed { path: String };
-        NotWritten = "file-not-written", WriteFailed { path: String };
-        NotFound = "file-not-found", FileNotFound { path: String };
-        LinkLeavesWorkspace = "file-link-leaves-workspace", PathTraversalBlocked { path: String };
-        LinkToReservedName = "file-link-to-reserved-name", InvalidInput {
+        HashMismatch = "file-hash-mismatch", HASH_MISMATCH { path: String };
+        InvalidHash = "file-invalid-hash", INVALID_INPUT;
+        DirectoryNotEmpty = "file-directory-not-empty", DIRECTORY_NOT_EMPTY { path: String };
+        PartlyDeleted = "file-partly-deleted", WRITE_FAILED { path: String, next: ReasonArg };
+        TextNotUnique = "file-text-not-unique", TEXT_NOT_UNIQUE { count: usize, path: String };
+        WrittenConcurrently = "file-written-concurrently", FILE_BUSY { path: String };
+        TooLargeToEdit = "file-too-large-to-edit", FILE_TOO_LARGE { path: String, limit: u64 };
+        EditTooLarge = "file-edit-too-large", FILE_TOO_LARGE { path: String, limit: u64 };
+        TextNotFound = "file-text-not-found", TEXT_NOT_FOUND { path: String };
+        TextNotFoundCrLf = "file-text-not-found-cr-lf", TEXT_NOT_FOUND { path: String };
+        EmptyOldText = "file-empty-old-text", INVALID_INPUT;
+        LinkLoop = "file-link-loop", NOT_A_FILE { named: String };
+        AccessDenied = "file-access-denied", PERMISSION_DENIED { named: String };
+        ReadOnlyFileSystem = "file-read-only-file-system", PERMISSION_DENIED { named: String };
+        PathTooLong = "file-path-too-long", INVALID_INPUT;
+        DiskFull = "file-disk-full", WRITE_FAILED { named: String };
+        DiskQuotaExhausted = "file-disk-quota-exhausted", QUOTA_EXCEEDED { named: String };
+        MaximumFileSize = "file-maximum-file-size", WRITE_FAILED { named: String };
+        TooManyOpenForReading = "file-too-many-open-for-reading", READ_FAILED;
+        TooManyOpenForWriting = "file-too-many-open-for-writing", WRITE_FAILED;
+        NotRead = "file-not-read", READ_FAILED { path: String };
+        NotWritten = "file-not-written", WRITE_FAILED { path: String };
+        NotFound = "file-not-found", FILE_NOT_FOUND { path: String };
+        LinkLeavesWorkspace = "file-link-leaves-workspace", PATH_TRAVERSAL_BLOCKED { path: String };
+        LinkToReservedName = "file-link-to-reserved-name", INVALID_INPUT {
             path: String, project_data_dir: String,
         };
-        WorkspaceReplaced = "file-workspace-replaced", InvalidWorkspace;
-        IsADirectory = "file-is-a-directory", IsADirectory { path: String };
-        NotADirectory = "file-not-a-directory", NotADirectory { path: String };
-        NotAFile = "file-not-a-file", NotAFile { path: String };
-        AlreadyExists = "file-already-exists", FileExists { path: String };
-        Locked = "file-locked", FileBusy { path: String };
-        WorkspaceGone = "file-workspace-gone", FileNotFound;
-        WorkspaceItself = "file-workspace-itself", InvalidInput;
-        TargetNotEmpty = "file-target-not-empty", DirectoryNotEmpty { path: String };
-        OtherFileSystem = "file-other-file-system", WriteFailed;
-        MovedIntoItself = "file-moved-into-itself", InvalidInput { path: String };
-        NotText = "file-not-text", NotText { path: String };
-        TooLargeToRead = "file-too-large-to-read", FileTooLarge {
+        WorkspaceReplaced = "file-workspace-replaced", INVALID_WORKSPACE;
+        IsADirectory = "file-is-a-directory", IS_A_DIRECTORY { path: String };
+        NotADirectory = "file-not-a-directory", NOT_A_DIRECTORY { path: String };
+        NotAFile = "file-not-a-file", NOT_A_FILE { path: String };
+        AlreadyExists = "file-already-exists", FILE_EXISTS { path: String };
+        Locked = "file-locked", FILE_BUSY { path: String };
+        WorkspaceGone = "file-workspace-gone", FILE_NOT_FOUND;
+        WorkspaceItself = "file-workspace-itself", INVALID_INPUT;
+        TargetNotEmpty = "file-target-not-empty", DIRECTORY_NOT_EMPTY { path: String };
+        OtherFileSystem = "file-other-file-system", WRITE_FAILED;
+        MovedIntoItself = "file-moved-into-itself", INVALID_INPUT { path: String };
+        NotText = "file-not-text", NOT_TEXT { path: String };
+        TooLargeToRead = "file-too-large-to-read", FILE_TOO_LARGE {
             path: String, size: u64, limit: u64,
         };
-        InvalidLines = "file-invalid-lines", InvalidInput;
-        InvalidMatchLimit = "file-invalid-match-limit", InvalidInput { limit: u64, maximum: u64 };
-        GlobsTooLong = "file-globs-too-long", InvalidPattern { limit: usize };
-        InvalidGlob = "file-invalid-glob", InvalidPattern { error: String };
-        EmptyPattern = "file-empty-pattern", InvalidPattern;
-        InvalidPattern = "file-invalid-pattern", InvalidPattern { error: String };
-        HashWithCreate = "file-hash-with-create", InvalidInput;
-        NotBase64 = "file-not-base64", InvalidInput;
-        QuotaUncountable = "file-quota-uncountable", QuotaExceeded;
-        QuotaExceeded = "file-quota-exceeded", QuotaExceeded { limit: u64, used: u64, new: u64 };
+        InvalidLines = "file-invalid-lines", INVALID_INPUT;
+        InvalidMatchLimit = "file-invalid-match-limit", INVALID_INPUT { limit: u64, maximum: u64 };
+        GlobsTooLong = "file-globs-too-long", INVALID_PATTERN { limit: usize };
+        InvalidGlob = "file-invalid-glob", INVALID_PATTERN { error: String };
+        EmptyPattern = "file-empty-pattern", INVALID_PATTERN;
+        InvalidPattern = "file-invalid-pattern", INVALID_PATTERN { error: String };
+        HashWithCreate = "file-hash-with-create", INVALID_INPUT;
+        NotBase64 = "file-not-base64", INVALID_INPUT;
+        QuotaUncountable = "file-quota-uncountable", QUOTA_EXCEEDED;
+        QuotaExceeded = "file-quota-exceeded", QUOTA_EXCEEDED { limit: u64, used: u64, new: u64 };
     }
 }
 
 polis_core::refusal_table! {
     /// Refusals to bind a directory as a workspace.
     pub enum BindingRefusal {
-        RecordedPathNotCanonical = "binding-recorded-path-not-canonical", InvalidWorkspace;
-        PathNotAbsolute = "binding-path-not-absolute", InvalidWorkspace;
-        PathNotUtf8 = "binding-path-not-utf8", InvalidWorkspace;
-        ParentAfterMissing = "binding-parent-after-missing", InvalidWorkspace;
-        SystemDirectory = "binding-system-directory", InvalidWorkspace;
-        InDataDirectory = "binding-in-data-directory", WorkspaceOverlaps;
-        OverlapsOtherWorkspace = "binding-overlaps-other-workspace", WorkspaceOverlaps;
-        OverlapsOtherProject = "binding-overlaps-other-project", WorkspaceOverlaps;
-        OverlapsRegistry = "binding-overlaps-registry", WorkspaceOverlaps;
-        NotADirectory = "binding-not-a-directory", NotADirectory;
-        NotWritable = "binding-not-writable", PermissionDenied;
-        ComponentNotADirectory = "binding-component-not-a-directory", NotADirectory;
-        CannotOpen = "binding-cannot-open", InvalidWorkspace;
+        RecordedPathNotCanonical = "binding-recorded-path-not-canonical", INVALID_WORKSPACE;
+        PathNotAbsolute = "binding-path-not-absolute", INVALID_WORKSPACE;
+        PathNotUtf8 = "binding-path-not-utf8", INVALID_WORKSPACE;
+        ParentAfterMissing = "binding-parent-after-missing", INVALID_WORKSPACE;
+        SystemDirectory = "binding-system-directory", INVALID_WORKSPACE;
+        InDataDirectory = "binding-in-data-directory", WORKSPACE_OVERLAPS;
+        OverlapsOtherWorkspace = "binding-overlaps-other-workspace", WORKSPACE_OVERLAPS;
+        OverlapsOtherProject = "binding-overlaps-other-project", WORKSPACE_OVERLAPS;
+        OverlapsRegistry = "binding-overlaps-registry", WORKSPACE_OVERLAPS;
+        NotADirectory = "binding-not-a-directory", NOT_A_DIRECTORY;
+        NotWritable = "binding-not-writable", PERMISSION_DENIED;
+        ComponentNotADirectory = "binding-component-not-a-directory", NOT_A_DIRECTORY;
+        CannotOpen = "binding-cannot-open", INVALID_WORKSPACE;
     }
 }
 
 polis_core::refusal_table! {
     /// Refusals and failures of the sandbox.
     pub enum SandboxRefusal {
-        TooWeak = "sandbox-too-weak", SandboxUnavailable { reason: ListArg };
-        InvalidPolicy = "sandbox-invalid-policy", InvalidConfig { problem: String };
-        NotStarted = "sandbox-not-started", CommandFailed { reason: Reason };
+        TooWeak = "sandbox-too-weak", SANDBOX_UNAVAILABLE { reason: ListArg };
+        InvalidPolicy = "sandbox-invalid-policy", INVALID_CONFIG { problem: String };
+        NotStarted = "sandbox-not-started", COMMAND_FAILED { reason: Reason };
     }
 }
 

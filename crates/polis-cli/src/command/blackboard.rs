@@ -101,7 +101,7 @@ fn open_context(
 ) -> Result<CommandContext, CliError> {
     let Some(root) = root else {
         let failure = match CommandContext::open(globals) {
-            Err(CliError::Op(error)) if error.code() == RefusalCode::NotInitialized => error,
+            Err(CliError::Op(error)) if error.code() == RefusalCode::NOT_INITIALIZED => error,
             opened => return opened,
         };
         // A caller that names a project or a store means that one, not the blackboard in the home directory.
@@ -162,10 +162,10 @@ impl BlackboardRoot {
 /// Formats a failure as a line that begins with its status.
 fn render_status_line(error: &OpError, lang: UiLanguage) -> String {
     let status = match error.code() {
-        RefusalCode::FileNotFound => "404 NOT_FOUND",
-        RefusalCode::BoardLocked => "423 LOCKED",
-        RefusalCode::NotAFile => "403 FORBIDDEN",
-        RefusalCode::BoardTooLarge => "413 TOO_LARGE",
+        RefusalCode::FILE_NOT_FOUND => "404 NOT_FOUND",
+        RefusalCode::BOARD_LOCKED => "423 LOCKED",
+        RefusalCode::NOT_A_FILE => "403 FORBIDDEN",
+        RefusalCode::BOARD_TOO_LARGE => "413 TOO_LARGE",
         _ => match error.kind() {
             RefusalKind::Invalid => "400 BAD_REQUEST",
             RefusalKind::Forbidden => "403 FORBIDDEN",

@@ -102,7 +102,7 @@ impl ExecArgs {
         let result = match answer {
             // The reader has closed the pipe: the command was ended, as SIGPIPE would have ended it.
             Err(error)
-                if error.code() == RefusalCode::CommandFailed
+                if error.code() == RefusalCode::COMMAND_FAILED
                     && watcher.reader_gone.load(Ordering::Acquire) =>
             {
                 return Err(CliError::Exit(SIGPIPE_EXIT_CODE));
@@ -285,7 +285,7 @@ mod tests {
         for bad in ["", "soon", "5s", "1_000", "0x10"] {
             assert_eq!(
                 parse_timeout_ms(bad).unwrap_err().code,
-                RefusalCode::InvalidTimeout,
+                RefusalCode::INVALID_TIMEOUT,
                 "{bad}"
             );
         }

@@ -185,7 +185,7 @@ impl LogWatchArgs {
                 Ok(page) => page,
                 // An unavailable store usually comes back; the watch continues, so that it need not be
                 // restarted.
-                Err(error) if error.code() == RefusalCode::StoreUnavailable => {
+                Err(error) if error.code() == RefusalCode::STORE_UNAVAILABLE => {
                     out.print_stderr(msg::cli_store_unreachable(out.lang()));
                     std::thread::sleep(Duration::from_secs(1));
                     continue;

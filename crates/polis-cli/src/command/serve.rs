@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use polis_core::{RefusalCode, RefusalKind};
+use polis_core::RefusalKind;
 use polis_i18n::{UiLanguage, msg};
 use polis_ops::{App, PortError, idempotency, op};
 use polis_serve::http::server_log::{self, LogFormat};
@@ -30,7 +30,7 @@ use crate::error::CliError;
 use crate::model_selection::{self, ProcessEnvironment};
 use crate::output::{CliOutput, sanitize_line};
 use crate::port_owner::PortOwner;
-use crate::refusal_tables::CommandRefusal;
+use crate::refusal_tables::{CliCode, CommandRefusal};
 use crate::run_worker::{RunWorker, RunWorkerSettings};
 use crate::server_lock::{self, ServerLock};
 
@@ -183,7 +183,7 @@ impl ServeArgs {
             match model_selection::select_model(config, self.model.as_deref(), &environment) {
                 // A server without any model configuration is valid: it serves boards and drives no runs.
                 Err(refusal)
-                    if refusal.code == RefusalCode::ModelNotConfigured
+                    if refusal.code == CliCode::MODEL_NOT_CONFIGURED
                         && self.model.is_none()
                         && config.models.endpoints.is_empty() =>
                 {

@@ -161,7 +161,7 @@ mod tests {
         ];
         for (path, why) in cases {
             let refusal = path.parse::<BlackboardPath>().unwrap_err();
-            assert_eq!(refusal.code, RefusalCode::InvalidPath);
+            assert_eq!(refusal.code, RefusalCode::INVALID_PATH);
             let rule = refusal.reason.arg("rule").unwrap().to_string();
             assert_eq!(rule, format!("blackboard-rule-{why}"), "{path:?}");
         }

@@ -175,7 +175,7 @@ mod tests {
         let head = head_after(&changes);
 
         let refusal = acquire_lease(&head, &b, 5_000, "t2".into(), 5_999).unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::BoardLocked);
+        assert_eq!(refusal.code, RefusalCode::BOARD_LOCKED);
         assert_eq!(refusal.reason.arg("holder").unwrap().to_string(), "a");
         assert!(
             check_board_lock(&head, &a, 5_999).is_ok()
@@ -199,11 +199,11 @@ mod tests {
         assert!(release_lease(&head, &a, "t1", 1).is_ok());
         assert_eq!(
             release_lease(&head, &a, "t2", 1).unwrap_err().code,
-            RefusalCode::LockLost
+            RefusalCode::LOCK_LOST
         );
         assert_eq!(
             release_lease(&free, &a, "t1", 1).unwrap_err().code,
-            RefusalCode::LockLost
+            RefusalCode::LOCK_LOST
         );
         assert_eq!(
             renew_lease(&head, &a, "t1", 5_000, 9_000).unwrap().0.until,

@@ -180,7 +180,7 @@ mod tests {
             "bottom/a\\b",
         ] {
             let refusal = bad.parse::<BoardName>().unwrap_err();
-            assert_eq!(refusal.code, RefusalCode::InvalidBoard, "{bad:?}");
+            assert_eq!(refusal.code, RefusalCode::INVALID_BOARD, "{bad:?}");
         }
     }
 

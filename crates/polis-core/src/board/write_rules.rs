@@ -390,7 +390,7 @@ mod tests {
             });
             match expect {
                 Some(expect) => assert_eq!(result, Ok(expect), "{version} {bytes} {force}"),
-                None => assert_eq!(result.unwrap_err().code, RefusalCode::VersionRequired),
+                None => assert_eq!(result.unwrap_err().code, RefusalCode::VERSION_REQUIRED),
             }
         }
     }

@@ -3,10 +3,10 @@
 crate::refusal_table! {
     /// Refusals about artifacts.
     pub enum ArtifactRefusal {
-        NotFound = "artifact-not-found", ArtifactNotFound { reference: String };
-        InvalidType = "artifact-invalid-type", InvalidArtifact;
-        InvalidMeta = "artifact-invalid-meta", InvalidArtifact;
-        TooLarge = "artifact-too-large", InvalidArtifact;
-        TooDeep = "artifact-too-deep", InvalidArtifact;
+        NotFound = "artifact-not-found", ARTIFACT_NOT_FOUND { reference: String };
+        InvalidType = "artifact-invalid-type", INVALID_ARTIFACT;
+        InvalidMeta = "artifact-invalid-meta", INVALID_ARTIFACT;
+        TooLarge = "artifact-too-large", INVALID_ARTIFACT;
+        TooDeep = "artifact-too-deep", INVALID_ARTIFACT;
     }
 }

@@ -7,35 +7,35 @@ use crate::AgentId;
 crate::refusal_table! {
     /// Refusals about boards: names, access, leases, versions and size.
     pub enum BoardRefusal {
-        AccessDenied = "board-access-denied", PermissionDenied {
+        AccessDenied = "board-access-denied", PERMISSION_DENIED {
             agent: String, access: String, board: String, reason: Reason,
         };
-        BlackboardAccessDenied = "board-blackboard-access-denied", PermissionDenied {
+        BlackboardAccessDenied = "board-blackboard-access-denied", PERMISSION_DENIED {
             agent: String, access: String, board: String, reason: Reason,
         };
-        InvalidPath = "board-invalid-path", InvalidPath { path: String, rule: BlackboardRule };
-        Locked = "board-locked", BoardLocked { board: String, holder: AgentId, until: String };
-        InvalidLeaseTime = "board-invalid-lease-time", InvalidInput;
-        UnlockWithoutToken = "board-unlock-without-token", PermissionDenied;
-        LeaseLost = "board-lease-lost", LockLost { board: String };
-        InvalidName = "board-invalid-name", InvalidBoard { text: String };
-        HasNul = "board-has-nul", InvalidText;
-        TooLarge = "board-too-large", BoardTooLarge { bytes: u64, max_board_bytes: u64 };
-        VersionRequired = "board-version-required", VersionRequired {
+        InvalidPath = "board-invalid-path", INVALID_PATH { path: String, rule: BlackboardRule };
+        Locked = "board-locked", BOARD_LOCKED { board: String, holder: AgentId, until: String };
+        InvalidLeaseTime = "board-invalid-lease-time", INVALID_INPUT;
+        UnlockWithoutToken = "board-unlock-without-token", PERMISSION_DENIED;
+        LeaseLost = "board-lease-lost", LOCK_LOST { board: String };
+        InvalidName = "board-invalid-name", INVALID_BOARD { text: String };
+        HasNul = "board-has-nul", INVALID_TEXT;
+        TooLarge = "board-too-large", BOARD_TOO_LARGE { bytes: u64, max_board_bytes: u64 };
+        VersionRequired = "board-version-required", VERSION_REQUIRED {
             board: String, author: String, at: String,
         };
-        EntryHeading = "board-entry-heading", InvalidSection { title: String };
-        VersionConflict = "board-version-conflict", VersionConflict {
+        EntryHeading = "board-entry-heading", INVALID_SECTION { title: String };
+        VersionConflict = "board-version-conflict", VERSION_CONFLICT {
             board: String, expected: u64, current: u64, author: String, at: String,
         };
-        VersionConflictUnwritten = "board-version-conflict-unwritten", VersionConflict {
+        VersionConflictUnwritten = "board-version-conflict-unwritten", VERSION_CONFLICT {
             board: String, expected: u64, current: u64,
         };
-        MergeConflict = "board-merge-conflict", VersionConflict {
+        MergeConflict = "board-merge-conflict", VERSION_CONFLICT {
             board: String, expected: u64, current: u64, author: String, at: String,
         };
-        SectionChanged = "board-section-changed", VersionConflict { board: String, digest: String };
-        SectionRemoved = "board-section-removed", VersionConflict { board: String };
+        SectionChanged = "board-section-changed", VERSION_CONFLICT { board: String, digest: String };
+        SectionRemoved = "board-section-removed", VERSION_CONFLICT { board: String };
     }
 }
 

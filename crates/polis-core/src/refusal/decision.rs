@@ -3,23 +3,23 @@
 crate::refusal_table! {
     /// Refusals about board decisions and milestones.
     pub enum DecisionRefusal {
-        NotFound = "decision-not-found", DecisionNotFound { id: String };
-        Empty = "decision-empty", InvalidText;
-        NotASigner = "decision-not-a-signer", NotASigner {
+        NotFound = "decision-not-found", DECISION_NOT_FOUND { id: String };
+        Empty = "decision-empty", INVALID_TEXT;
+        NotASigner = "decision-not-a-signer", NOT_A_SIGNER {
             agent: String, action: String, decision: String, signers: Vec<String>,
         };
-        NoSigners = "decision-no-signers", NotASigner {
+        NoSigners = "decision-no-signers", NOT_A_SIGNER {
             agent: String, action: String, decision: String,
         };
-        Approved = "decision-approved", DecisionClosed {
+        Approved = "decision-approved", DECISION_CLOSED {
             decision: String, status: String, action: String,
         };
-        Rejected = "decision-rejected", DecisionClosed {
+        Rejected = "decision-rejected", DECISION_CLOSED {
             decision: String, status: String, action: String,
         };
-        Open = "decision-open", DecisionClosed { decision: String, status: String, action: String };
-        MilestoneExists = "decision-milestone-exists", MilestoneExists { title: String };
-        MilestoneNotFound = "decision-milestone-not-found", MilestoneNotFound { title: String };
-        MilestoneColon = "decision-milestone-colon", InvalidSubject;
+        Open = "decision-open", DECISION_CLOSED { decision: String, status: String, action: String };
+        MilestoneExists = "decision-milestone-exists", MILESTONE_EXISTS { title: String };
+        MilestoneNotFound = "decision-milestone-not-found", MILESTONE_NOT_FOUND { title: String };
+        MilestoneColon = "decision-milestone-colon", INVALID_SUBJECT;
     }
 }

@@ -254,7 +254,7 @@ macro_rules! refusal_table {
     (
         $(#[doc = $about:literal])+
         pub enum $name:ident {
-            $($variant:ident = $id:literal, $code:ident $({ $($field:ident : $type:ty),+ $(,)? })?;)+
+            $($variant:ident = $id:literal, $($code:ident)::+ $({ $($field:ident : $type:ty),+ $(,)? })?;)+
         }
     ) => {
         $(#[doc = $about])+
@@ -274,7 +274,7 @@ macro_rules! refusal_table {
             pub const SPECS: &'static [$crate::refusal::ReasonSpec] = &[$(
                 $crate::refusal::ReasonSpec {
                     id: $id,
-                    code: Some($crate::RefusalCode::$code),
+                    code: Some($crate::refusal_code!($($code)::+)),
                     args: &[$($(stringify!($field)),+)?],
                 },
             )+];
@@ -284,13 +284,25 @@ macro_rules! refusal_table {
             fn from(refusal: $name) -> Self {
                 match refusal {
                     $($name::$variant $({ $($field),+ })? => Self::new(
-                        $crate::RefusalCode::$code,
+                        $crate::refusal_code!($($code)::+),
                         $crate::refusal::Reason::new($id)
                             $($(.with_arg(stringify!($field), $field))+)?,
                     ),)+
                 }
             }
         }
+    };
+}
+
+/// Resolves a code of a table: a name alone is one of the shared codes, `HttpCode::NAME` one of a surface.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! refusal_code {
+    ($code:ident) => {
+        $crate::RefusalCode::$code
+    };
+    ($owner:ident :: $code:ident) => {
+        $owner::$code
     };
 }
 

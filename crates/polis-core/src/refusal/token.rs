@@ -3,12 +3,12 @@
 crate::refusal_table! {
     /// Refusals about tokens, sign-in and scopes.
     pub enum TokenRefusal {
-        ExpiresNow = "token-expires-now", InvalidInput;
-        NotFound = "token-not-found", TokenNotFound { id: String };
-        Required = "token-required", Unauthorized;
-        OnlyPersonManages = "token-only-person-manages", PermissionDenied;
-        SignInLinkInvalid = "token-sign-in-link-invalid", Unauthorized;
-        ScopeMissing = "token-scope-missing", InsufficientScope { required: String };
-        InvalidScope = "token-invalid-scope", InvalidScope { text: String, areas: Vec<String> };
+        ExpiresNow = "token-expires-now", INVALID_INPUT;
+        NotFound = "token-not-found", TOKEN_NOT_FOUND { id: String };
+        Required = "token-required", UNAUTHORIZED;
+        OnlyPersonManages = "token-only-person-manages", PERMISSION_DENIED;
+        SignInLinkInvalid = "token-sign-in-link-invalid", UNAUTHORIZED;
+        ScopeMissing = "token-scope-missing", INSUFFICIENT_SCOPE { required: String };
+        InvalidScope = "token-invalid-scope", INVALID_SCOPE { text: String, areas: Vec<String> };
     }
 }

@@ -3,10 +3,10 @@
 crate::refusal_table! {
     /// Refusals about webhooks.
     pub enum WebhookRefusal {
-        NotFound = "webhook-not-found", WebhookNotFound { id: String };
-        OnlyPersonManages = "webhook-only-person-manages", PermissionDenied;
-        InvalidKind = "webhook-invalid-kind", InvalidWebhook { kind: String };
-        TooMany = "webhook-too-many", InvalidWebhook;
-        InvalidUrl = "webhook-invalid-url", InvalidWebhook;
+        NotFound = "webhook-not-found", WEBHOOK_NOT_FOUND { id: String };
+        OnlyPersonManages = "webhook-only-person-manages", PERMISSION_DENIED;
+        InvalidKind = "webhook-invalid-kind", INVALID_WEBHOOK { kind: String };
+        TooMany = "webhook-too-many", INVALID_WEBHOOK;
+        InvalidUrl = "webhook-invalid-url", INVALID_WEBHOOK;
     }
 }

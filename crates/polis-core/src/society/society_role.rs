@@ -306,7 +306,7 @@ mod tests {
         ] {
             let refused = decide_create_role(&params, &run, Some(&existing), &root_caller(), &now)
                 .unwrap_err();
-            assert_eq!(refused.code, RefusalCode::RoleExists);
+            assert_eq!(refused.code, RefusalCode::ROLE_EXISTS);
             assert_eq!(refused.reason.arg("differences").unwrap().to_string(), what);
         }
     }

@@ -87,7 +87,7 @@ mod tests {
     fn search_that_is_too_long_is_refused() {
         let code = |text: &str| TaskSearch::parse(text).err().map(|refusal| refusal.code);
         assert_eq!(code(&"长".repeat(66)), None);
-        assert_eq!(code(&"长".repeat(67)), Some(RefusalCode::InvalidInput));
-        assert_eq!(code("a\0b"), Some(RefusalCode::InvalidInput));
+        assert_eq!(code(&"长".repeat(67)), Some(RefusalCode::INVALID_INPUT));
+        assert_eq!(code("a\0b"), Some(RefusalCode::INVALID_INPUT));
     }
 }

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(TaskType::ALL.len(), 15);
         assert_eq!(
             TaskType::parse("magic").unwrap_err().code,
-            RefusalCode::InvalidTaskType
+            RefusalCode::INVALID_TASK_TYPE
         );
     }
 }

@@ -113,7 +113,7 @@ mod tests {
         ] {
             assert_eq!(
                 check_line(TextField::Subject, bad).unwrap_err().code,
-                RefusalCode::InvalidSubject
+                RefusalCode::INVALID_SUBJECT
             );
         }
         assert!(check_line(TextField::Subject, &"长".repeat(1_000)).is_ok());
@@ -126,7 +126,7 @@ mod tests {
         for bad in ["\0", "\u{7}", "\u{9b}", &"x".repeat(MAX_TEXT_BYTES + 1)] {
             assert_eq!(
                 check_text(TextField::Description, bad).unwrap_err().code,
-                RefusalCode::InvalidText
+                RefusalCode::INVALID_TEXT
             );
         }
     }

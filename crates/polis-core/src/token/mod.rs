@@ -396,11 +396,11 @@ mod tests {
             decide_issue_token(&params, &secret, &agent, 0)
                 .unwrap_err()
                 .code,
-            RefusalCode::PermissionDenied
+            RefusalCode::PERMISSION_DENIED
         );
         assert_eq!(
             decide_revoke_token(&token, 1, &agent, 0).unwrap_err().code,
-            RefusalCode::PermissionDenied
+            RefusalCode::PERMISSION_DENIED
         );
     }
 

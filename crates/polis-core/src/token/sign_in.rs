@@ -222,7 +222,7 @@ mod tests {
     fn sign_in_key_for_agent_is_refused() {
         let agent = Caller::resolve("a".parse().unwrap(), None).unwrap();
         let refused = decide_create_sign_in_key(&test_secret("a"), &agent, 0).unwrap_err();
-        assert_eq!(refused.code, RefusalCode::PermissionDenied);
+        assert_eq!(refused.code, RefusalCode::PERMISSION_DENIED);
     }
 
     #[test]

@@ -294,7 +294,7 @@ mod tests {
         ] {
             assert_eq!(
                 bad.parse::<TokenScopes>().unwrap_err().code,
-                RefusalCode::InvalidScope,
+                RefusalCode::INVALID_SCOPE,
                 "{bad}"
             );
         }

@@ -125,7 +125,7 @@ mod tests {
             &long(MAX_COMMAND_BYTES + 1),
         ] {
             let refusal = check_command_text(command).unwrap_err();
-            assert_eq!(refusal.code, RefusalCode::InvalidCommand);
+            assert_eq!(refusal.code, RefusalCode::INVALID_COMMAND);
         }
         assert_eq!(check_command_text(&long(MAX_COMMAND_BYTES)), Ok(()));
         assert_eq!(check_command_text("echo 你好"), Ok(()));
@@ -152,9 +152,9 @@ mod tests {
             }
         );
         assert_eq!(request("make", None).unwrap().timeout_ms, 60_000);
-        assert_eq!(request("", None), Err(RefusalCode::InvalidCommand));
-        assert_eq!(request("sudo ls", None), Err(RefusalCode::CommandBlocked));
-        assert_eq!(request("", Some(0.0)), Err(RefusalCode::InvalidTimeout));
+        assert_eq!(request("", None), Err(RefusalCode::INVALID_COMMAND));
+        assert_eq!(request("sudo ls", None), Err(RefusalCode::COMMAND_BLOCKED));
+        assert_eq!(request("", Some(0.0)), Err(RefusalCode::INVALID_TIMEOUT));
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         ] {
             assert_eq!(
                 effective_timeout_ms(Some(absurd), &policy).map_err(|r| r.code),
-                Err(RefusalCode::InvalidTimeout),
+                Err(RefusalCode::INVALID_TIMEOUT),
                 "{absurd}"
             );
         }

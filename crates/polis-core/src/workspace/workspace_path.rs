@@ -210,7 +210,7 @@ mod tests {
         ] {
             assert_eq!(
                 refusal_code(text),
-                Some(RefusalCode::PathTraversalBlocked),
+                Some(RefusalCode::PATH_TRAVERSAL_BLOCKED),
                 "{text:?}"
             );
         }
@@ -258,15 +258,15 @@ mod tests {
         assert_eq!(refusal_code(&"x".repeat(255)), None);
         assert_eq!(
             refusal_code(&"x".repeat(256)),
-            Some(RefusalCode::InvalidInput)
+            Some(RefusalCode::INVALID_INPUT)
         );
         assert_eq!(
             refusal_code(&"x/".repeat(3_000)),
-            Some(RefusalCode::InvalidInput)
+            Some(RefusalCode::INVALID_INPUT)
         );
         assert_eq!(
             refusal_code("a/.polis-tmp-0123456789abcdef"),
-            Some(RefusalCode::InvalidInput)
+            Some(RefusalCode::INVALID_INPUT)
         );
     }
 

@@ -138,7 +138,7 @@ pub(crate) async fn log_escape_attempt<T>(
     answer: Result<T, PortError>,
 ) -> Result<T, OpError> {
     if let Err(error) = &answer
-        && error.code == RefusalCode::PathTraversalBlocked
+        && error.code == RefusalCode::PATH_TRAVERSAL_BLOCKED
     {
         log_workspace_refusal(app, actor, op, path, error.code).await;
     }

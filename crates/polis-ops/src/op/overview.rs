@@ -387,7 +387,7 @@ async fn awaits_approval(app: &App, id: TaskId) -> Result<bool, OpError> {
         // Comments and other refused attempts do not change this.
         Some(EventPayload::TaskCommented(_)) => None,
         Some(EventPayload::TaskRefused(refused)) => {
-            (refused.code == RefusalCode::ApprovalRequired.as_str()).then_some(true)
+            (refused.code == RefusalCode::APPROVAL_REQUIRED.as_str()).then_some(true)
         }
         _ => Some(false),
     });

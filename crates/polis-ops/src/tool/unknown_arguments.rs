@@ -201,7 +201,7 @@ mod tests {
             ("edit_file", "old_text", "oldText"),
         ] {
             let refusal = remove_unknown(tool, json!({ given: 1 })).unwrap_err();
-            assert_eq!(refusal.code, RefusalCode::InvalidInput);
+            assert_eq!(refusal.code, RefusalCode::INVALID_INPUT);
             let suggestion = refusal.reason.arg("suggestion").unwrap().to_string();
             assert_eq!(suggestion, parameter, "{tool}: {given}");
         }

@@ -53,7 +53,7 @@ fn claim_of_a_dead_process_can_be_taken_over() {
             assert_eq!(claimed(&first).await.unwrap().task.owner, "dev");
             let again = claimed(&second).await;
             let code = again.as_ref().err().map(polis_ops::OpError::code);
-            let expected = is_refused.then_some(RefusalCode::HeldByOtherSession);
+            let expected = is_refused.then_some(RefusalCode::HELD_BY_OTHER_SESSION);
             assert_eq!(code, expected, "{holder}: {again:?}");
         }
     });

@@ -21,7 +21,7 @@ fn restore_requires_the_version_that_the_caller_read() {
             world.try_call("user", "whiteboard_restore", params)
         };
         let refused = restore(2).await.unwrap_err();
-        assert_eq!(refused.code(), RefusalCode::VersionConflict);
+        assert_eq!(refused.code(), RefusalCode::VERSION_CONFLICT);
         let write = json!({ "board": "global", "content": "x", "expectedVersion": 2 });
         let other = world.try_call("user", "whiteboard_write", write).await;
         let other = other.unwrap_err();
@@ -30,7 +30,7 @@ fn restore_requires_the_version_that_the_caller_read() {
             (refused.code(), refused.to_string())
         );
         let ahead = restore(9).await.unwrap_err();
-        assert_eq!(ahead.code(), RefusalCode::VersionConflict);
+        assert_eq!(ahead.code(), RefusalCode::VERSION_CONFLICT);
         let read = json!({ "board": "global" });
         let now = world
             .call_tool("user", "whiteboard_read", read.clone())
@@ -58,7 +58,7 @@ fn overwrite_without_expected_version_is_refused() {
             .try_call("lead", "whiteboard_write", write.clone())
             .await;
         let refused = refused.unwrap_err();
-        assert_eq!(refused.code(), RefusalCode::VersionRequired);
+        assert_eq!(refused.code(), RefusalCode::VERSION_REQUIRED);
         let hint = refused.render(Surface::Tool, UiLanguage::En).hint;
         assert!(
             hint.starts_with(
@@ -70,7 +70,7 @@ fn overwrite_without_expected_version_is_refused() {
         let mut forced = write;
         forced["force"] = json!(true);
         let (code, _) = world.call_refused("lead", "whiteboard_write", forced).await;
-        assert_eq!(code, RefusalCode::InvalidInput);
+        assert_eq!(code, RefusalCode::INVALID_INPUT);
         let read = world
             .call_tool("dev", "whiteboard_read", json!({ "board": "global" }))
             .await;

@@ -375,12 +375,12 @@ fn commands_are_visible_per_workspace_and_all_to_the_person() {
         let theirs = world.list_commands("user", &of_cto).await;
         assert_eq!(theirs.len(), 1);
         let refused = op::list_commands(&world.app.request(&parse_agent_id("lead")), &of_cto).await;
-        assert_eq!(refused.unwrap_err().code(), RefusalCode::PermissionDenied);
+        assert_eq!(refused.unwrap_err().code(), RefusalCode::PERMISSION_DENIED);
         let hidden = world.show_command("lead", &theirs[0].id).await;
-        assert_eq!(hidden, Err(RefusalCode::CommandNotFound));
+        assert_eq!(hidden, Err(RefusalCode::COMMAND_NOT_FOUND));
         for id in ["", "lead", "lead/", "lead/zz", "no one/1", "lead/../cto"] {
             let none = world.show_command("user", id).await;
-            assert_eq!(none, Err(RefusalCode::CommandNotFound), "{id}");
+            assert_eq!(none, Err(RefusalCode::COMMAND_NOT_FOUND), "{id}");
         }
         let of_agent = ListCommandsParams {
             agent: Some(parse_agent_id("cto")),

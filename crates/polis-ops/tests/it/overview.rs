@@ -149,7 +149,7 @@ fn member_with_unread_mail_is_working() {
         assert_eq!(one, whole);
         let none =
             op::show_member(&world.app.request(&user), &run, &parse_agent_id("nobody")).await;
-        assert_eq!(none.unwrap_err().code(), RefusalCode::AgentNotFound);
+        assert_eq!(none.unwrap_err().code(), RefusalCode::AGENT_NOT_FOUND);
         world
             .call_tool("user", "pause_society", json!({ "taskId": "r" }))
             .await;
@@ -196,7 +196,7 @@ fn pause_of_a_done_run_is_refused() {
         let refused = world
             .call_refused("user", "pause_society", of_run.clone())
             .await;
-        assert_eq!(refused.0, RefusalCode::WrongState, "{}", refused.1);
+        assert_eq!(refused.0, RefusalCode::WRONG_STATE, "{}", refused.1);
         let after = world.call_tool("user", "show_run", of_run).await;
         assert_eq!(after.document, done.document);
     });
@@ -221,12 +221,12 @@ fn person_message_is_found_by_number() {
         assert_eq!(letter(2).await.unwrap().to.as_str(), "dev");
         for id in [3, 4, 99] {
             let refused = letter(id).await.unwrap_err();
-            assert_eq!(refused.code(), RefusalCode::MessageNotFound, "{id}");
+            assert_eq!(refused.code(), RefusalCode::MESSAGE_NOT_FOUND, "{id}");
         }
         clock.advance_millis(60_000);
         assert_eq!(letter(4).await.unwrap().id, 4);
         let refused = op::get_person_message(&world.app.request(&parse_agent_id("dev")), 1).await;
-        assert_eq!(refused.unwrap_err().code(), RefusalCode::PermissionDenied);
+        assert_eq!(refused.unwrap_err().code(), RefusalCode::PERMISSION_DENIED);
     });
 }
 
@@ -326,7 +326,7 @@ fn question_is_open_until_answered_or_dismissed() {
         assert_eq!(open().await, [0; 0]);
         let others = MarkMailReadParams { ids: vec![3] };
         let refused = op::mark_mail_read(&world.app.request(&user), &others).await;
-        assert_eq!(refused.unwrap_err().code(), RefusalCode::MessageNotFound);
+        assert_eq!(refused.unwrap_err().code(), RefusalCode::MESSAGE_NOT_FOUND);
         assert_eq!(world.load_overview("dev").await.attention.questions, []);
     });
 }
@@ -395,7 +395,7 @@ fn person_mail_is_read_backwards_without_marking_it() {
         assert_eq!(unread.document["messages"].as_array().unwrap().len(), 6);
         let refused =
             op::list_person_mail(&world.app.request(&parse_agent_id("dev")), &with_dev(None)).await;
-        assert_eq!(refused.unwrap_err().code(), RefusalCode::PermissionDenied);
+        assert_eq!(refused.unwrap_err().code(), RefusalCode::PERMISSION_DENIED);
     });
 }
 

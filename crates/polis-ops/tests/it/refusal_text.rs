@@ -47,8 +47,11 @@ fn refusals_with_details() -> Vec<Refusal> {
         },
     ];
     let refusal = |details| {
-        Refusal::new(RefusalCode::WrongState, Reason::new("operation-key-reused"))
-            .with_details(details)
+        Refusal::new(
+            RefusalCode::WRONG_STATE,
+            Reason::new("operation-key-reused"),
+        )
+        .with_details(details)
     };
     details.into_iter().map(refusal).collect()
 }
@@ -80,7 +83,7 @@ fn refusal_text_contains_all_document_fields() {
 #[test]
 fn long_details_are_truncated_separately() {
     let refusal = Refusal::new(
-        RefusalCode::CommandTimeout,
+        RefusalCode::COMMAND_TIMEOUT,
         Reason::new("operation-key-reused"),
     )
     .with_details(RefusalDetails::TimedOut {

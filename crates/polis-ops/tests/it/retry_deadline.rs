@@ -71,6 +71,6 @@ fn retries_end_at_the_deadline() {
         let request = world.app.person_request().with_commit_hook(hook);
         let params = serde_json::from_value(json!({ "subject": "never" })).unwrap();
         let refused = op::create_task(&request, &params).await.unwrap_err();
-        assert_eq!(refused.code(), RefusalCode::StoreBusy);
+        assert_eq!(refused.code(), RefusalCode::STORE_BUSY);
     });
 }

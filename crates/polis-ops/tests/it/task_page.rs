@@ -89,10 +89,10 @@ fn comment_is_found_by_number() {
         assert_eq!(found.body, "number 2");
         for number in [0, 4] {
             let refused = op::get_task_comment(&world.app.person_request(), task, number).await;
-            assert_eq!(refused.unwrap_err().code(), RefusalCode::CommentNotFound);
+            assert_eq!(refused.unwrap_err().code(), RefusalCode::COMMENT_NOT_FOUND);
         }
         let refused = op::get_task_comment(&world.app.person_request(), task_id(99), 1).await;
-        assert_eq!(refused.unwrap_err().code(), RefusalCode::TaskNotFound);
+        assert_eq!(refused.unwrap_err().code(), RefusalCode::TASK_NOT_FOUND);
     });
 }
 
@@ -183,7 +183,7 @@ fn cached_task_time_equals_a_full_fold() {
         assert_eq!(owners, ["lead", "cto"]);
         assert!(told.work_periods.iter().all(|one| one.to.is_some()));
         let refused = op::task_time(&world.app, task_id(99)).await.unwrap_err();
-        assert_eq!(refused.code(), RefusalCode::TaskNotFound);
+        assert_eq!(refused.code(), RefusalCode::TASK_NOT_FOUND);
     });
 }
 
@@ -268,6 +268,6 @@ fn task_neighbourhood_lists_nearest_tasks_first() {
         let refused = op::task_neighbourhood(&world.app.person_request(), task_id(99), 5)
             .await
             .unwrap_err();
-        assert_eq!(refused.code(), RefusalCode::TaskNotFound);
+        assert_eq!(refused.code(), RefusalCode::TASK_NOT_FOUND);
     });
 }

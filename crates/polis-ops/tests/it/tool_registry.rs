@@ -472,7 +472,7 @@ fn tool_groups_select_tools() {
     );
     for bad in ["", "server", "Tasks", "tasks ", "everything"] {
         let refusal = tool::select_tools(&["usual", bad]).unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::InvalidInput, "{bad}");
+        assert_eq!(refusal.code, RefusalCode::INVALID_INPUT, "{bad}");
         assert!(refusal.reason.to_string().contains("boards"), "{bad}");
     }
 }

@@ -160,7 +160,7 @@ mod tests {
         let mut filter = EventFilter::default();
         assert_eq!(
             filter.add_kinds("task").unwrap_err().code,
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
         assert!(filter.add_actors(&"a,".repeat(65)).is_err());
         assert!(filter.add_actors(&"a".repeat(5_000)).is_err());

@@ -17,7 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::request_language::{request_language, set_language_headers};
-use crate::refusal_tables::HttpRefusal;
+use crate::refusal_tables::{HttpCode, HttpRefusal};
 
 /// Media type of problem documents.
 pub const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
@@ -37,23 +37,25 @@ pub struct HttpProblem {
 pub fn status_for_code(code: RefusalCode) -> StatusCode {
     use StatusCode as S;
     match code {
-        RefusalCode::RequestTooLarge | RefusalCode::BoardTooLarge | RefusalCode::FileTooLarge => {
-            S::PAYLOAD_TOO_LARGE
-        }
-        RefusalCode::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,
-        RefusalCode::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
+        RefusalCode::REQUEST_TOO_LARGE
+        | RefusalCode::BOARD_TOO_LARGE
+        | RefusalCode::FILE_TOO_LARGE => S::PAYLOAD_TOO_LARGE,
+        HttpCode::UNSUPPORTED_MEDIA_TYPE => S::UNSUPPORTED_MEDIA_TYPE,
+        HttpCode::METHOD_NOT_ALLOWED => S::METHOD_NOT_ALLOWED,
         // A command that timed out. Not 408, after which clients may retry automatically.
-        RefusalCode::IdempotencyKeyReused | RefusalCode::CommandTimeout => S::UNPROCESSABLE_ENTITY,
-        RefusalCode::Unauthorized => S::UNAUTHORIZED,
-        RefusalCode::BoardLocked | RefusalCode::FileBusy => S::LOCKED,
-        RefusalCode::RateLimited => S::TOO_MANY_REQUESTS,
-        RefusalCode::RequestTimeout => S::REQUEST_TIMEOUT,
-        RefusalCode::StoreBusy
-        | RefusalCode::StoreUnavailable
-        | RefusalCode::StoreReadOnly
-        | RefusalCode::StoreFull
-        | RefusalCode::StoreTooNew
-        | RefusalCode::CommitUnknown => S::SERVICE_UNAVAILABLE,
+        RefusalCode::IDEMPOTENCY_KEY_REUSED | RefusalCode::COMMAND_TIMEOUT => {
+            S::UNPROCESSABLE_ENTITY
+        }
+        RefusalCode::UNAUTHORIZED => S::UNAUTHORIZED,
+        RefusalCode::BOARD_LOCKED | RefusalCode::FILE_BUSY => S::LOCKED,
+        RefusalCode::RATE_LIMITED => S::TOO_MANY_REQUESTS,
+        HttpCode::REQUEST_TIMEOUT => S::REQUEST_TIMEOUT,
+        RefusalCode::STORE_BUSY
+        | RefusalCode::STORE_UNAVAILABLE
+        | RefusalCode::STORE_READ_ONLY
+        | RefusalCode::STORE_FULL
+        | RefusalCode::STORE_TOO_NEW
+        | RefusalCode::COMMIT_UNKNOWN => S::SERVICE_UNAVAILABLE,
         other => match other.kind() {
             RefusalKind::Internal => S::INTERNAL_SERVER_ERROR,
             RefusalKind::Invalid => S::BAD_REQUEST,
@@ -69,10 +71,10 @@ pub fn status_for_code(code: RefusalCode) -> StatusCode {
 fn is_version_mismatch(code: RefusalCode) -> bool {
     matches!(
         code,
-        RefusalCode::VersionMismatch
-            | RefusalCode::VersionConflict
-            | RefusalCode::HashMismatch
-            | RefusalCode::FileExists
+        RefusalCode::VERSION_MISMATCH
+            | RefusalCode::VERSION_CONFLICT
+            | RefusalCode::HASH_MISMATCH
+            | RefusalCode::FILE_EXISTS
     )
 }
 
@@ -82,7 +84,7 @@ pub(crate) fn status_for_operation_error(code: RefusalCode, conditional: bool) -
         code if conditional && is_version_mismatch(code) => StatusCode::PRECONDITION_FAILED,
         // The request arrived, but the operation timed out. Not 408: clients may retry that automatically,
         // and it is unknown what was carried out.
-        RefusalCode::RequestTimeout => StatusCode::SERVICE_UNAVAILABLE,
+        HttpCode::REQUEST_TIMEOUT => StatusCode::SERVICE_UNAVAILABLE,
         code => status_for_code(code),
     }
 }
@@ -277,7 +279,8 @@ fn stored_problem(
     lang: UiLanguage,
 ) -> Option<(StatusCode, Map<String, Value>)> {
     let error = document.get("error")?.as_object()?;
-    let code = RefusalCode::from_name(error.get("code")?.as_str()?)?;
+    let name = error.get("code")?.as_str()?;
+    let code = RefusalCode::from_name(name).or_else(|| HttpCode::from_name(name))?;
     let status = status_for_operation_error(code, conditional);
     let mut problem = Map::new();
     problem.insert(
@@ -315,7 +318,7 @@ mod tests {
 
     #[test]
     fn every_error_code_has_an_error_status() {
-        for code in RefusalCode::ALL {
+        for code in RefusalCode::ALL.iter().chain(HttpCode::ALL) {
             let status = status_for_code(*code);
             assert!(
                 status.is_client_error() || status.is_server_error(),
@@ -337,7 +340,7 @@ mod tests {
 
     #[test]
     fn locked_board_sets_retry_after() {
-        let locked = Refusal::new(RefusalCode::BoardLocked, Reason::new("board-locked"))
+        let locked = Refusal::new(RefusalCode::BOARD_LOCKED, Reason::new("board-locked"))
             .with_details(RefusalDetails::Locked {
                 holder: "a".to_owned(),
                 expires_at: Timestamp::from_millis(14_200),

@@ -91,7 +91,7 @@ mod tests {
         let first = limit.acquire(&identity("a")).unwrap();
         let second = limit.acquire(&identity("a")).unwrap();
         let refusal = limit.acquire(&identity("a")).unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::RateLimited);
+        assert_eq!(refusal.code, RefusalCode::RATE_LIMITED);
         assert!(limit.acquire(&identity("b")).is_ok());
         drop(first);
         assert!(limit.acquire(&identity("a")).is_ok());

@@ -48,7 +48,7 @@ impl MemberRunLoop<'_> {
                 .machine
                 .adopt_state(state.value, state.revision)
                 .then_some(MachineEvent::BudgetAvailable)),
-            Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::BudgetExhausted => {
+            Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::BUDGET_EXHAUSTED => {
                 Ok(Some(MachineEvent::BudgetExhausted(
                     render_reason(&refusal.reason, Surface::Tool, self.lang()).message,
                 )))

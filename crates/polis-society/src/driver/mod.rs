@@ -204,13 +204,13 @@ pub(crate) fn is_store_failure(error: &OpError) -> bool {
     matches!(error, OpError::Failed(_))
         && matches!(
             error.code(),
-            RefusalCode::StoreUnavailable
-                | RefusalCode::StoreBusy
-                | RefusalCode::CommitUnknown
-                | RefusalCode::StoreReadOnly
-                | RefusalCode::StoreFull
-                | RefusalCode::StoreCorrupt
-                | RefusalCode::StoreTooNew
+            RefusalCode::STORE_UNAVAILABLE
+                | RefusalCode::STORE_BUSY
+                | RefusalCode::COMMIT_UNKNOWN
+                | RefusalCode::STORE_READ_ONLY
+                | RefusalCode::STORE_FULL
+                | RefusalCode::STORE_CORRUPT
+                | RefusalCode::STORE_TOO_NEW
         )
 }
 

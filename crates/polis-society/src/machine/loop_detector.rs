@@ -10,12 +10,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use polis_core::RefusalCode;
 use polis_core::society::turn::CallOutcome;
 use polis_i18n::{UiLanguage, msg};
 use serde_json::Value;
 
 use crate::model::ToolCall;
+use crate::refusal_tables::SocietyCode;
 use crate::toolbox::ToolExecution;
 
 /// How many responses are remembered.
@@ -283,7 +283,7 @@ fn warning_text(tool: &str, warning: PriorCallEffect, lang: UiLanguage) -> Strin
         ),
     };
     let (code, next) = (
-        RefusalCode::RepeatedCall,
+        SocietyCode::REPEATED_CALL,
         msg::refusal_next_step(lang, hint),
     );
     format!("{code}: {sentence}\n{next}")

@@ -334,7 +334,7 @@ mod tests {
         for base in ["", "nonsense", "ftp://user:secret@host/", "/v1", "http://"] {
             let settings = EndpointSettings::new("one", base, "m");
             let refusal = ModelEndpoint::new(settings, test_client()).unwrap_err();
-            assert_eq!(refusal.code, RefusalCode::InvalidConfig);
+            assert_eq!(refusal.code, RefusalCode::INVALID_CONFIG);
             assert!(!refusal.to_string().contains("secret"), "{refusal}");
         }
     }

@@ -128,11 +128,11 @@ impl Ledger for FaultyStore {
                     self.crash();
                 }
                 InjectedFault::CommitFails => {
-                    return failed(RefusalCode::StoreUnavailable, "The store is away.");
+                    return failed(RefusalCode::STORE_UNAVAILABLE, "The store is away.");
                 }
                 InjectedFault::ConfirmationLost => {
                     self.inner.commit(changes).await?;
-                    return failed(RefusalCode::CommitUnknown, "Nobody knows.");
+                    return failed(RefusalCode::COMMIT_UNKNOWN, "Nobody knows.");
                 }
                 InjectedFault::BusyLog | InjectedFault::SlowUserMailbox => {
                     return self.inner.commit(changes).await;

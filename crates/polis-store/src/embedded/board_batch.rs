@@ -474,7 +474,7 @@ mod tests {
             let change = if is_there { &add } else { &begin };
             batch.apply_change(change, &AgentId::user(), &at).unwrap();
             let mut other_file = before.unwrap_or_else(create);
-            assert_eq!(batch.close().unwrap_err().code, RefusalCode::BoardLocked);
+            assert_eq!(batch.close().unwrap_err().code, RefusalCode::BOARD_LOCKED);
             connection.execute_batch("ROLLBACK").unwrap();
             other_file.write_all(b"theirs\n").unwrap();
             drop(other_file);
@@ -488,7 +488,7 @@ mod tests {
         batch.reconcile_file(&name).unwrap();
         batch.apply_change(&begin, &AgentId::user(), &at).unwrap();
         std::fs::write(&file, "theirs\n").unwrap();
-        assert_eq!(batch.close().unwrap_err().code, RefusalCode::BoardLocked);
+        assert_eq!(batch.close().unwrap_err().code, RefusalCode::BOARD_LOCKED);
         connection.execute_batch("ROLLBACK").unwrap();
         // The retry has both texts.
         let mut batch = BoardBatch::new(&connection, &mirror);

@@ -78,7 +78,7 @@ impl EmbeddedStoreState {
             // A board in the store can be read even if its file cannot be repaired.
             Err(error) if stored.is_some() && is_write_failure(error.code) => Ok(stored),
             // Another program has started writing to it; the next reader sees the result.
-            Err(error) if error.code == RefusalCode::BoardLocked => Ok(stored),
+            Err(error) if error.code == RefusalCode::BOARD_LOCKED => Ok(stored),
             Err(error) => Err(error),
         }
     }
@@ -108,7 +108,7 @@ impl EmbeddedStoreState {
 }
 
 fn is_write_failure(code: RefusalCode) -> bool {
-    matches!(code, RefusalCode::StoreReadOnly | RefusalCode::StoreFull)
+    matches!(code, RefusalCode::STORE_READ_ONLY | RefusalCode::STORE_FULL)
 }
 
 impl EmbeddedStore {

@@ -164,7 +164,7 @@ fn may_concern_single_changeset(error: &PortError, batch: &[CommitRequest]) -> b
             PreparedWrite::ChangeBoard(_) | PreparedWrite::LeaseBoard(_)
         )
     };
-    error.code == RefusalCode::Internal
+    error.code == RefusalCode::INTERNAL
         || batch
             .iter()
             .any(|request| request.changes.writes.iter().any(of_board))

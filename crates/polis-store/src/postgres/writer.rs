@@ -95,7 +95,7 @@ async fn run_writer_task(
             Ok(outcomes) => reply_all(batch, outcomes),
             // An internal error may be caused by a single changeset: each gets its own transaction and its
             // own result.
-            Err(error) if error.code == RefusalCode::Internal && batch.len() > 1 => {
+            Err(error) if error.code == RefusalCode::INTERNAL && batch.len() > 1 => {
                 for request in batch {
                     let alone = committer.commit_batch(std::slice::from_ref(&request)).await;
                     let outcome = alone.and_then(|mut o| o.pop().ok_or_else(damaged_row_error));

@@ -308,7 +308,7 @@ async fn file_created_during_the_first_write_is_not_lost() {
     // operation retries it on the other program's text.
     let (ground, board) = (MirrorTestStore::new(), "blackboard/a.md");
     let refused = commit_during_edit(&ground, board, change(), make).await;
-    assert_eq!(refused.unwrap_err().code, RefusalCode::BoardLocked);
+    assert_eq!(refused.unwrap_err().code, RefusalCode::BOARD_LOCKED);
     let seen = ground.read_in_new_process(board).await.unwrap();
     assert_eq!(seen, (1, "mine\n".to_owned(), CHANGED_OUTSIDE));
 }

@@ -33,7 +33,7 @@ impl ChangesetSource for FallibleChangesetSource {
     fn next(&mut self) -> Result<Option<Changeset>, PortError> {
         match self.changesets.next() {
             None if self.fails => Err(PortError::from(Refusal::new(
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 Reason::new("test-failure"),
             ))),
             next => Ok(next),
@@ -119,7 +119,7 @@ pub async fn source_error_rolls_back_whole_stream(factory: &dyn StoreFactory) {
         ..FallibleChangesetSource::from_changesets(three_changesets())
     };
     let error = store.commit_stream(&mut source).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::InvalidInput);
+    assert_eq!(error.code, RefusalCode::INVALID_INPUT);
     assert_eq!(snapshot_store(&store).await, before);
     commit_changeset(
         &store,

@@ -80,7 +80,7 @@ pub async fn concurrent_claims_one_succeeds(factory: &dyn StoreFactory) {
         for claimer in claimers.collect::<Vec<_>>() {
             match claimer.await.unwrap() {
                 Ok(view) => owners.push(view.task.owner),
-                Err(error) => assert_eq!(error.code(), RefusalCode::AlreadyClaimed),
+                Err(error) => assert_eq!(error.code(), RefusalCode::ALREADY_CLAIMED),
             }
         }
         let after = op::get_task(&handles[1].person_request(), id)

@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn overlapping_claims_with_one_refused_are_accepted() {
-        let refused = TaskModelResponse::Refused(RefusalCode::AlreadyClaimed);
+        let refused = TaskModelResponse::Refused(RefusalCode::ALREADY_CLAIMED);
         let a = history_entry(0, 3, "a", TaskModelAction::Claim, refused);
         let b = history_entry(1, 2, "b", TaskModelAction::Claim, claimed_by("b"));
         assert!(is_history_linearizable(&[a.clone(), b.clone()]));
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn refusal_without_cause_is_rejected() {
-        let refused = TaskModelResponse::Refused(RefusalCode::AlreadyClaimed);
+        let refused = TaskModelResponse::Refused(RefusalCode::ALREADY_CLAIMED);
         assert!(!is_history_linearizable(&[history_entry(
             0,
             1,
@@ -223,7 +223,7 @@ mod tests {
             history.push(history_entry(n, 900 + n, "b", TaskModelAction::Get, old));
         }
         assert!(is_history_linearizable(&history));
-        let wrong = TaskModelResponse::Refused(RefusalCode::NotOwner);
+        let wrong = TaskModelResponse::Refused(RefusalCode::NOT_OWNER);
         history.push(history_entry(
             61,
             62,

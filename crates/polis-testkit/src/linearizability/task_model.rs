@@ -74,7 +74,7 @@ pub fn apply_request(
     let answer = match request.action {
         TaskModelAction::Get => Ok(state.clone()),
         _ if request.expected_version.is_some_and(|v| v != state.version) => {
-            Err(RefusalCode::VersionMismatch)
+            Err(RefusalCode::VERSION_MISMATCH)
         }
         TaskModelAction::Claim => apply_claim(state, &request.caller),
         TaskModelAction::Release => apply_release(state, &request.caller),
@@ -91,8 +91,8 @@ pub fn apply_request(
 fn apply_claim(state: &TaskModelState, caller: &str) -> Result<TaskModelState, RefusalCode> {
     let is_claimed = !state.owner.is_empty() && state.owner != caller;
     match state.status {
-        TaskStatus::Completed => Err(RefusalCode::InvalidTransition),
-        _ if is_claimed => Err(RefusalCode::AlreadyClaimed),
+        TaskStatus::Completed => Err(RefusalCode::INVALID_TRANSITION),
+        _ if is_claimed => Err(RefusalCode::ALREADY_CLAIMED),
         TaskStatus::InProgress if state.owner == caller => Ok(state.clone()),
         _ => Ok(TaskModelState {
             version: state.version + 1,
@@ -107,10 +107,10 @@ fn apply_release(state: &TaskModelState, caller: &str) -> Result<TaskModelState,
         return Ok(state.clone());
     }
     if state.owner != caller {
-        return Err(RefusalCode::NotOwner);
+        return Err(RefusalCode::NOT_OWNER);
     }
     if state.status == TaskStatus::Completed {
-        return Err(RefusalCode::InvalidTransition);
+        return Err(RefusalCode::INVALID_TRANSITION);
     }
     Ok(TaskModelState {
         version: state.version + 1,
@@ -130,10 +130,10 @@ fn apply_update(
     if let Some(owner) = owner.filter(|owner| *owner != state.owner) {
         let free = state.owner.is_empty() || state.owner == request.caller;
         if !free && request.expected_version.is_none() {
-            return Err(RefusalCode::AlreadyClaimed);
+            return Err(RefusalCode::ALREADY_CLAIMED);
         }
         if state.status == TaskStatus::Completed {
-            return Err(RefusalCode::WrongState);
+            return Err(RefusalCode::WRONG_STATE);
         }
         owner.clone_into(&mut after.owner);
     }
@@ -144,7 +144,7 @@ fn apply_update(
                 | (TaskStatus::InProgress, TaskStatus::Completed)
         );
         if !allowed {
-            return Err(RefusalCode::InvalidTransition);
+            return Err(RefusalCode::INVALID_TRANSITION);
         }
         after.status = to;
     }

@@ -98,7 +98,7 @@ pub async fn concurrent_draws_spend_exactly_the_budget(factory: &dyn StoreFactor
     assert!(
         results
             .iter()
-            .all(|(_, code)| *code == RefusalCode::BudgetExhausted)
+            .all(|(_, code)| *code == RefusalCode::BUDGET_EXHAUSTED)
     );
     let spent: u64 = results.iter().map(|(done, _)| done).sum();
     assert_eq!((spent, society.turns_spent("one").await), (40, 40));
@@ -116,7 +116,7 @@ pub async fn concurrent_draws_spend_exactly_the_budget(factory: &dyn StoreFactor
     }
     assert_eq!(
         refusal_code(society.draw_and_spend_turn(&members[1]).await),
-        RefusalCode::BudgetExhausted
+        RefusalCode::BUDGET_EXHAUSTED
     );
 }
 
@@ -165,7 +165,7 @@ pub async fn unspent_draw_of_dismissed_member_is_refunded(factory: &dyn StoreFac
     }
     assert_eq!(
         refusal_code(society.draw_and_spend_turn(&boss).await),
-        RefusalCode::BudgetExhausted
+        RefusalCode::BUDGET_EXHAUSTED
     );
     assert_eq!(society.turns_spent("one").await, 20);
 }
@@ -189,7 +189,7 @@ pub async fn budget_set_later_counts_earlier_spending(factory: &dyn StoreFactory
         ..SetBudgetParams::default()
     };
     let by_child = op::set_budget(&society.app.request(&parse_agent_id(&boss)), &set).await;
-    assert_eq!(refusal_code(by_child), RefusalCode::NotDescendant);
+    assert_eq!(refusal_code(by_child), RefusalCode::NOT_DESCENDANT);
     op::set_budget(&society.app.request(&AgentId::user()), &set)
         .await
         .unwrap();
@@ -199,7 +199,7 @@ pub async fn budget_set_later_counts_earlier_spending(factory: &dyn StoreFactory
     for member_key in [&boss, &member_key] {
         assert_eq!(
             refusal_code(society.draw_and_spend_turn(member_key).await),
-            RefusalCode::BudgetExhausted
+            RefusalCode::BUDGET_EXHAUSTED
         );
     }
     assert_eq!(society.turns_spent("one").await, 9);

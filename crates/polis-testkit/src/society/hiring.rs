@@ -31,7 +31,7 @@ pub async fn new_run_has_requirement_in_root_mailbox(factory: &dyn StoreFactory)
         ..Default::default()
     };
     let again = op::start_run(&society.app.request(&AgentId::user()), &again).await;
-    assert_eq!(refusal_code(again), RefusalCode::InvalidInput);
+    assert_eq!(refusal_code(again), RefusalCode::INVALID_INPUT);
     let org = society.org_chart("one").await;
     assert_eq!(org.members.len(), 1);
     assert_eq!(org.members[0].objective, "build one");
@@ -74,7 +74,7 @@ pub async fn concurrent_hires_stay_within_limits(factory: &dyn StoreFactory) {
     let (hired, refused): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
     assert_eq!(hired.len(), 5);
     for answer in refused {
-        assert_eq!(refusal_code(answer), RefusalCode::HireLimit);
+        assert_eq!(refusal_code(answer), RefusalCode::HIRE_LIMIT);
     }
     let names: BTreeSet<String> = (hired.into_iter())
         .map(|hired| hired.unwrap().id.to_string())
@@ -90,7 +90,7 @@ pub async fn concurrent_hires_stay_within_limits(factory: &dyn StoreFactory) {
         .unwrap();
     assert_eq!(
         refusal_code(society.hire_agent(deep, "programmer").await),
-        RefusalCode::HireLimit
+        RefusalCode::HIRE_LIMIT
     );
     assert_eq!(
         society
@@ -122,7 +122,7 @@ pub async fn hire_rate_is_limited_per_minute(factory: &dyn StoreFactory) {
     assert_ne!(second.id.as_str(), first, "names are never reused");
     assert_eq!(
         refusal_code(society.hire_agent(&boss, "programmer").await),
-        RefusalCode::HireLimit
+        RefusalCode::HIRE_LIMIT
     );
     society.clock.advance_millis(60_000);
     society.hire_agent(&boss, "programmer").await.unwrap();
@@ -153,7 +153,7 @@ pub async fn roles_are_separate_per_run(factory: &dyn StoreFactory) {
             .existed
     );
     let other = society.create_role("one/root", "程序员", "Python").await;
-    assert_eq!(refusal_code(other), RefusalCode::RoleExists);
+    assert_eq!(refusal_code(other), RefusalCode::ROLE_EXISTS);
     let find = op::FindRoleParams {
         name: "程序员".to_owned(),
     };
@@ -169,7 +169,7 @@ pub async fn roles_are_separate_per_run(factory: &dyn StoreFactory) {
     }
     assert_eq!(
         refusal_code(society.hire_agent("one/root", "nobody").await),
-        RefusalCode::RoleNotFound
+        RefusalCode::ROLE_NOT_FOUND
     );
 }
 
@@ -190,7 +190,7 @@ pub async fn root_has_one_child_and_one_mailbox_per_run(factory: &dyn StoreFacto
         .hire_agent("one/root", "architect")
         .await
         .unwrap_err();
-    assert_eq!(second.code(), RefusalCode::HireLimit);
+    assert_eq!(second.code(), RefusalCode::HIRE_LIMIT);
     assert!(second.to_string().contains(&a), "{second}");
     society.unread_texts("one/root").await;
     society.unread_texts("two/root").await;
@@ -253,27 +253,27 @@ pub async fn hire_from_outside_all_runs_creates_own_run(factory: &dyn StoreFacto
     assert_eq!(society.unread_texts("ann").await, ["done"]);
     assert_eq!(
         refusal_code(society.send_message(&first, &second, "hi").await),
-        RefusalCode::RecipientNotFound
+        RefusalCode::RECIPIENT_NOT_FOUND
     );
     assert_eq!(
         refusal_code(society.hire_agent("stranger", "programmer").await),
-        RefusalCode::PermissionDenied
+        RefusalCode::PERMISSION_DENIED
     );
     assert_eq!(
         refusal_code(society.dismiss_agent("ann", &second).await),
-        RefusalCode::NotDescendant
+        RefusalCode::NOT_DESCENDANT
     );
     society.dismiss_agent("ann", &first).await.unwrap();
     // A member of a run can neither be retired nor be a supervisor like other agents.
     let retired = op::retire_agent(&society.app.request(&user), &parse_agent_id(&second)).await;
-    assert_eq!(refusal_code(retired), RefusalCode::AgentInUse);
+    assert_eq!(refusal_code(retired), RefusalCode::AGENT_IN_USE);
     let below = polis_core::agent::AgentAddParams {
         id: parse_agent_id("bob"),
         supervisor: Some(parse_agent_id(&second)),
         ..lead
     };
     let added = op::add_agent(&society.app.request(&user), &below).await;
-    assert_eq!(refusal_code(added), RefusalCode::InvalidSupervisor);
+    assert_eq!(refusal_code(added), RefusalCode::INVALID_SUPERVISOR);
 }
 
 /// Dismissing an agent dismisses all agents below it, discards their mail, releases their tasks and frees
@@ -333,7 +333,7 @@ pub async fn dismissal_removes_whole_subtree(factory: &dyn StoreFactory) {
         if alive {
             drop(sent.unwrap());
         } else {
-            assert_eq!(refusal_code(sent), RefusalCode::RecipientNotFound);
+            assert_eq!(refusal_code(sent), RefusalCode::RECIPIENT_NOT_FOUND);
         }
     }
     let state = society
@@ -354,11 +354,11 @@ pub async fn dismissal_removes_whole_subtree(factory: &dyn StoreFactory) {
         .unwrap();
     assert_eq!(
         refusal_code(society.hire_agent(&worker, "programmer").await),
-        RefusalCode::PermissionDenied
+        RefusalCode::PERMISSION_DENIED
     );
     assert_eq!(
         refusal_code(society.dismiss_agent(&boss, &sub).await),
-        RefusalCode::AgentNotFound
+        RefusalCode::AGENT_NOT_FOUND
     );
     assert!(
         society
@@ -395,22 +395,22 @@ pub async fn dismissal_and_conversation_are_for_agents_above_only(factory: &dyn 
     for actor in [a.as_str(), stranger.as_str(), "two/root"] {
         assert_eq!(
             refusal_code(society.dismiss_agent(actor, &b).await),
-            RefusalCode::NotDescendant,
+            RefusalCode::NOT_DESCENDANT,
             "{actor}"
         );
     }
     assert_eq!(
         refusal_code(society.dismiss_agent(&a, &a).await),
-        RefusalCode::NotDescendant
+        RefusalCode::NOT_DESCENDANT
     );
     assert_eq!(
         refusal_code(society.dismiss_agent(&a, &boss).await),
-        RefusalCode::NotDescendant
+        RefusalCode::NOT_DESCENDANT
     );
     for actor in [&a, &stranger] {
         let result =
             op::read_conversation(&society.app.request(&parse_agent_id(actor)), &read(&b)).await;
-        assert_eq!(refusal_code(result), RefusalCode::NotDescendant);
+        assert_eq!(refusal_code(result), RefusalCode::NOT_DESCENDANT);
     }
     for actor in [boss.as_str(), b.as_str(), "user"] {
         let result =
@@ -422,7 +422,7 @@ pub async fn dismissal_and_conversation_are_for_agents_above_only(factory: &dyn 
         all: false,
     };
     let result = op::get_org(&society.app.request(&parse_agent_id(&stranger)), &other).await;
-    assert_eq!(refusal_code(result), RefusalCode::RunNotFound);
+    assert_eq!(refusal_code(result), RefusalCode::RUN_NOT_FOUND);
     society.dismiss_agent("one/root", &b).await.unwrap();
     society.dismiss_agent("user", &a).await.unwrap();
     // Conversations of dismissed agents stay readable, and their positions stay in the organisation.

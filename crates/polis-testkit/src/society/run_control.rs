@@ -36,16 +36,16 @@ pub async fn message_to_other_run_is_refused(factory: &dyn StoreFactory) {
     );
     let helper = society.create_role_and_hire(&a, "programmer").await;
     let across = society.send_message(&a, &b, "psst").await.unwrap_err();
-    assert_eq!(across.code(), RefusalCode::RecipientNotFound);
+    assert_eq!(across.code(), RefusalCode::RECIPIENT_NOT_FOUND);
     let text = across.render(Surface::Tool, UiLanguage::En).message;
     assert!(text.contains("another run"), "{text}");
     assert_eq!(
         refusal_code(society.send_message("one/root", &b, "psst").await),
-        RefusalCode::RecipientNotFound
+        RefusalCode::RECIPIENT_NOT_FOUND
     );
     assert_eq!(
         refusal_code(society.send_message(&a, "nobody-7", "hi").await),
-        RefusalCode::RecipientNotFound
+        RefusalCode::RECIPIENT_NOT_FOUND
     );
     // A role recipient is resolved within the run.
     let sent = society
@@ -72,7 +72,7 @@ pub async fn message_to_other_run_is_refused(factory: &dyn StoreFactory) {
     assert_eq!(society.unread_texts(&b).await, ["hello"]);
     assert_eq!(
         refusal_code(society.send_message("user", "root", "?").await),
-        RefusalCode::RecipientNotFound
+        RefusalCode::RECIPIENT_NOT_FOUND
     );
     society.unread_texts("one/root").await;
     let params = TellRunParams {
@@ -136,7 +136,7 @@ pub async fn artifact_is_visible_in_its_run_only(factory: &dyn StoreFactory) {
         .unwrap();
     assert_eq!(found.artifact.run, Some(parse_run_id("one")));
     let hidden = op::get_artifact(&society.app.request(&parse_agent_id(&b)), &get).await;
-    assert_eq!(refusal_code(hidden), RefusalCode::ArtifactNotFound);
+    assert_eq!(refusal_code(hidden), RefusalCode::ARTIFACT_NOT_FOUND);
     op::get_artifact(&society.app.request(&AgentId::user()), &get)
         .await
         .unwrap();
@@ -178,7 +178,7 @@ pub async fn pause_and_resume_change_member_and_run_status(factory: &dyn StoreFa
         &pause_params(&b, false),
     )
     .await;
-    assert_eq!(refusal_code(by_peer), RefusalCode::NotDescendant);
+    assert_eq!(refusal_code(by_peer), RefusalCode::NOT_DESCENDANT);
     let paused = op::pause_society(
         &society.app.request(&parse_agent_id(&boss)),
         &pause_params(&a, false),
@@ -261,7 +261,7 @@ pub async fn call_approval_is_decided_once_by_user(factory: &dyn StoreFactory) {
     };
     let by_agent =
         op::decide_approval(&society.app.request(&member_key.agent), &decide(true)).await;
-    assert_eq!(refusal_code(by_agent), RefusalCode::PermissionDenied);
+    assert_eq!(refusal_code(by_agent), RefusalCode::PERMISSION_DENIED);
     assert_eq!(
         society.member_state(&member_key).await.value.status,
         MemberStatus::AwaitingApproval
@@ -277,13 +277,13 @@ pub async fn call_approval_is_decided_once_by_user(factory: &dyn StoreFactory) {
         .await
         .unwrap();
     let other = op::decide_approval(&society.app.request(&user), &decide(false)).await;
-    assert_eq!(refusal_code(other), RefusalCode::WrongState);
+    assert_eq!(refusal_code(other), RefusalCode::WRONG_STATE);
     let unknown = DecideApprovalParams {
         id: "one/x/1.0".to_owned(),
         ..decide(true)
     };
     let unknown = op::decide_approval(&society.app.request(&user), &unknown).await;
-    assert_eq!(refusal_code(unknown), RefusalCode::ApprovalNotFound);
+    assert_eq!(refusal_code(unknown), RefusalCode::APPROVAL_NOT_FOUND);
     let list = op::list_approvals(
         &society.app.request(&user),
         &op::ListApprovalsParams::default(),
@@ -306,7 +306,7 @@ pub async fn stopping_run_dismisses_all_members(factory: &dyn StoreFactory) {
     };
     assert_eq!(
         refusal_code(op::stop_run(&society.app.request(&parse_agent_id(&boss)), &stop).await),
-        RefusalCode::NotDescendant
+        RefusalCode::NOT_DESCENDANT
     );
     let user = AgentId::user();
     let result = op::stop_run(&society.app.request(&user), &stop)
@@ -328,11 +328,11 @@ pub async fn stopping_run_dismisses_all_members(factory: &dyn StoreFactory) {
     );
     for to in [&one, "root"] {
         let sent = society.send_message("one/root", to, "?").await;
-        assert_eq!(refusal_code(sent), RefusalCode::RecipientNotFound, "{to}");
+        assert_eq!(refusal_code(sent), RefusalCode::RECIPIENT_NOT_FOUND, "{to}");
     }
     assert_eq!(
         refusal_code(society.hire_agent("one/root", "architect").await),
-        RefusalCode::WrongState
+        RefusalCode::WRONG_STATE
     );
     assert_eq!(
         op::stop_run(&society.app.request(&user), &stop)
@@ -364,7 +364,7 @@ impl CommitHook for AppendTurnHook {
 
     fn refusal_on_conflict(&self, key: &RecordKey) -> Option<Refusal> {
         matches!(key, RecordKey::Turn { .. })
-            .then(|| Refusal::new(RefusalCode::OutcomeUnknown, Reason::new("test-failure")))
+            .then(|| Refusal::new(RefusalCode::OUTCOME_UNKNOWN, Reason::new("test-failure")))
     }
 
     fn on_committed(&self, _: &Receipt) {
@@ -411,7 +411,7 @@ pub async fn commit_hook_writes_commit_with_operation_or_not_at_all(factory: &dy
         .request(&member_key.agent)
         .with_commit_hook(Arc::<AppendTurnHook>::clone(&second));
     let result = op::send_message(&hooked, &message).await;
-    assert_eq!(refusal_code(result), RefusalCode::OutcomeUnknown);
+    assert_eq!(refusal_code(result), RefusalCode::OUTCOME_UNKNOWN);
     assert_eq!(second.commit_count.load(Ordering::SeqCst), 0);
     assert_eq!(society.unread_texts("user").await, ["done"]);
     // A refused operation writes nothing.
@@ -426,7 +426,7 @@ pub async fn commit_hook_writes_commit_with_operation_or_not_at_all(factory: &dy
     };
     assert_eq!(
         refusal_code(op::send_message(&hooked, &nobody).await),
-        RefusalCode::RecipientNotFound
+        RefusalCode::RECIPIENT_NOT_FOUND
     );
     assert_eq!(
         society
@@ -454,7 +454,7 @@ pub async fn commit_hook_writes_commit_with_operation_or_not_at_all(factory: &dy
         .with_commit_hook(turning(0));
     assert_eq!(
         refusal_code(op::spawn_agent(&hooked, &hire).await),
-        RefusalCode::OutcomeUnknown
+        RefusalCode::OUTCOME_UNKNOWN
     );
     assert_eq!(society.show_run("one").await.agents, 1);
     let hooked = society

@@ -126,7 +126,7 @@ impl TestSociety {
     /// Hires an agent of a role, creating the role if necessary.
     pub(super) async fn create_role_and_hire(&self, actor: &str, role: &str) -> String {
         let created = self.create_role(actor, role, "work").await;
-        assert!(created.is_ok() || refusal_code(created) == RefusalCode::RoleExists);
+        assert!(created.is_ok() || refusal_code(created) == RefusalCode::ROLE_EXISTS);
         self.hire_agent(actor, role).await.unwrap().id.to_string()
     }
 

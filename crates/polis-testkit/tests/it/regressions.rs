@@ -202,7 +202,7 @@ fn completion_after_lost_lease_is_refused() {
         let late = op::update_task(&app.request(&first), &done)
             .await
             .unwrap_err();
-        assert_eq!(late.code(), RefusalCode::NotOwner);
+        assert_eq!(late.code(), RefusalCode::NOT_OWNER);
         op::update_task(&app.request(&second), &done).await.unwrap();
     });
 }
@@ -232,7 +232,7 @@ fn owner_change_of_completed_task_is_refused() {
             let refused = op::update_task(&app.request(&worker), &take)
                 .await
                 .unwrap_err();
-            assert_eq!(refused.code(), RefusalCode::WrongState);
+            assert_eq!(refused.code(), RefusalCode::WRONG_STATE);
         }
     });
 }

@@ -176,7 +176,7 @@ proptest! {
                 let path = format!("from-{name}");
                 let written = harness.write_file(&by, None, &path).await;
                 if retired && by == gone {
-                    assert_eq!(refusal_code(written), RefusalCode::PermissionDenied);
+                    assert_eq!(refusal_code(written), RefusalCode::PERMISSION_DENIED);
                     continue;
                 }
                 written.unwrap();
@@ -245,7 +245,7 @@ proptest! {
                 let after = harness.store.workspaces().await.unwrap();
                 if let Err(error) = done {
                     let expected =
-                        [RefusalCode::WorkspaceOverlaps, RefusalCode::WorkspaceExists, RefusalCode::InvalidWorkspace];
+                        [RefusalCode::WORKSPACE_OVERLAPS, RefusalCode::WORKSPACE_EXISTS, RefusalCode::INVALID_WORKSPACE];
                     assert!(expected.contains(&error.code()), "{error:?}");
                     assert_eq!((after.clone(), harness.files.directories()), before);
                 }
@@ -296,7 +296,11 @@ fn agent_without_workspace_is_refused_with_hint() {
         for name in ["user", "root", "stranger"] {
             let by = parse_agent_id(name);
             let refused = harness.write_file(&by, None, "x").await.unwrap_err();
-            assert_eq!(refused.code(), RefusalCode::WorkspaceNotAssigned, "{name}");
+            assert_eq!(
+                refused.code(),
+                RefusalCode::WORKSPACE_NOT_ASSIGNED,
+                "{name}"
+            );
             assert!(
                 !refused
                     .render(Surface::Tool, UiLanguage::En)
@@ -306,7 +310,7 @@ fn agent_without_workspace_is_refused_with_hint() {
             let bound = harness.bind_workspace(name, None, "/w", false).await;
             assert_eq!(
                 refusal_code(bound),
-                RefusalCode::WorkspaceNotAssigned,
+                RefusalCode::WORKSPACE_NOT_ASSIGNED,
                 "{name}"
             );
         }
@@ -336,7 +340,7 @@ fn workspace_of_other_team_is_accessible_to_user_only() {
             .unwrap();
         for (by, of) in [(&eve, &ada), (&bob, &eve), (&ada, &eve)] {
             let refused = harness.write_file(by, Some(of), "no").await;
-            assert_eq!(refusal_code(refused), RefusalCode::PermissionDenied);
+            assert_eq!(refusal_code(refused), RefusalCode::PERMISSION_DENIED);
         }
         let places: Vec<_> = harness.files.all_files().into_iter().map(|f| f.0).collect();
         assert_eq!(places, vec![default_workspace_directory(&ada); 3]);
@@ -401,11 +405,11 @@ fn agent_operations_work_without_workspace_port() {
         assert_eq!(added.supervisor, Some(parse_agent_id("root")));
         assert_eq!(added.status, AgentStatus::Active);
         let info = op::get_workspace_info(&app.request(&ada), None).await;
-        assert_eq!(refusal_code(info), RefusalCode::NotInitialized);
+        assert_eq!(refusal_code(info), RefusalCode::NOT_INITIALIZED);
         let request = agent_add_params("eve", None, Some("/w"));
         assert_eq!(
             refusal_code(op::add_agent(&app.request(&user), &request).await),
-            RefusalCode::NotInitialized
+            RefusalCode::NOT_INITIALIZED
         );
         assert_eq!(
             op::list_agents(&app.person_request(), &ListAgentsParams::default())
@@ -430,7 +434,7 @@ fn directory_is_bound_by_team_heads_and_replaced_only_with_force() {
         let ada = parse_agent_id("ada");
         assert_eq!(
             refusal_code(harness.bind_workspace("bob", None, "/w", false).await),
-            RefusalCode::InvalidWorkspace
+            RefusalCode::INVALID_WORKSPACE
         );
         assert_eq!(
             refusal_code(
@@ -438,12 +442,12 @@ fn directory_is_bound_by_team_heads_and_replaced_only_with_force() {
                     .bind_workspace("eve", Some("ada"), "/w", false)
                     .await
             ),
-            RefusalCode::PermissionDenied
+            RefusalCode::PERMISSION_DENIED
         );
         harness.write_file(&ada, None, "x").await.unwrap();
         assert_eq!(
             refusal_code(harness.bind_workspace("ada", None, "/w", false).await),
-            RefusalCode::WorkspaceExists
+            RefusalCode::WORKSPACE_EXISTS
         );
         assert_eq!(
             harness.files.directories(),
@@ -460,11 +464,11 @@ fn directory_is_bound_by_team_heads_and_replaced_only_with_force() {
             .unwrap();
         assert_eq!(
             refusal_code(harness.bind_workspace("ada", None, "/v", false).await),
-            RefusalCode::WorkspaceExists
+            RefusalCode::WORKSPACE_EXISTS
         );
         assert_eq!(
             refusal_code(harness.bind_workspace("eve", None, "/w/x", false).await),
-            RefusalCode::WorkspaceOverlaps
+            RefusalCode::WORKSPACE_OVERLAPS
         );
         // It may move deeper or back up: its own directory does not count as an overlap.
         harness
@@ -483,14 +487,14 @@ fn directory_is_bound_by_team_heads_and_replaced_only_with_force() {
         assert_eq!((last.0.as_str(), last.1.as_str()), ("/w/x", "from-bob"));
         let request = agent_add_params("new", Some("eve"), Some("/z"));
         let refused = op::add_agent(&harness.app.request(&parse_agent_id("user")), &request).await;
-        assert_eq!(refusal_code(refused), RefusalCode::InvalidWorkspace);
+        assert_eq!(refusal_code(refused), RefusalCode::INVALID_WORKSPACE);
         let by: AgentId = parse_agent_id("bob");
         let refused = op::add_agent(
             &harness.app.request(&by),
             &agent_add_params("n", None, Some("/z")),
         )
         .await;
-        assert_eq!(refusal_code(refused), RefusalCode::PermissionDenied);
+        assert_eq!(refusal_code(refused), RefusalCode::PERMISSION_DENIED);
         assert!(!harness.files.directories().contains(&"/z".to_owned()));
     });
 }

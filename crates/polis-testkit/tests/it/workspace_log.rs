@@ -73,7 +73,7 @@ fn file_changes_are_logged_without_content() {
         };
         assert_eq!(
             refusal_code(op::read_file(&app.request(&ada), None, &missing).await),
-            RefusalCode::FileNotFound
+            RefusalCode::FILE_NOT_FOUND
         );
         let out = ReadFileParams {
             path: "../x".to_owned(),
@@ -81,7 +81,7 @@ fn file_changes_are_logged_without_content() {
         };
         assert_eq!(
             refusal_code(op::read_file(&app.request(&ada), None, &out).await),
-            RefusalCode::PathTraversalBlocked
+            RefusalCode::PATH_TRAVERSAL_BLOCKED
         );
 
         let log = harness.read_log().await.split_off(before);
@@ -159,7 +159,7 @@ fn commands_are_logged() {
             (143, Some("SIGTERM"))
         );
         let timed_out = harness.run_command("bob", "make").await.unwrap_err();
-        assert_eq!(timed_out.code(), RefusalCode::CommandTimeout);
+        assert_eq!(timed_out.code(), RefusalCode::COMMAND_TIMEOUT);
         let details = timed_out.details().cloned();
         assert!(matches!(
             details,
@@ -176,12 +176,12 @@ fn commands_are_logged() {
         );
         assert_eq!(
             refusal_code(harness.run_command("bob", "sudo reboot").await),
-            RefusalCode::CommandBlocked
+            RefusalCode::COMMAND_BLOCKED
         );
         // Malformed commands are not logged.
         assert_eq!(
             refusal_code(harness.run_command("bob", " ").await),
-            RefusalCode::InvalidCommand
+            RefusalCode::INVALID_COMMAND
         );
 
         let log = harness.read_log().await.split_off(before);
@@ -260,7 +260,7 @@ fn cancelled_command_is_ended_and_logged() {
             UiLanguage::En,
         )
         .await;
-        assert_eq!(refusal_code(done), RefusalCode::CommandFailed);
+        assert_eq!(refusal_code(done), RefusalCode::COMMAND_FAILED);
         let told = event_data(&harness.read_log().await.pop().unwrap());
         assert_eq!(
             (told["cancelled"].as_bool(), told.get("exitCode")),

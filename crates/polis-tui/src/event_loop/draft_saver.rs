@@ -64,7 +64,7 @@ async fn save_board(
         Ok(changed) => return Ok(Ok(changed.version)),
         Err(refused) => refused,
     };
-    if refused.code() != RefusalCode::VersionConflict {
+    if refused.code() != RefusalCode::VERSION_CONFLICT {
         return Err(refused);
     }
     match op::read_board(
@@ -105,7 +105,7 @@ async fn save_task(
             Ok(changed) => return Ok(Ok(changed.task.version)),
             Err(refused) => refused,
         };
-        if refused.code() != RefusalCode::VersionMismatch {
+        if refused.code() != RefusalCode::VERSION_MISMATCH {
             return Err(refused);
         }
         let Ok(now) = op::get_task(&screen.request(), id).await else {

@@ -23,16 +23,17 @@ pub use task::{
     task_status_value, task_type_from_label, task_type_label,
 };
 
-use polis_core::RefusalCode;
-use polis_i18n::describe_code;
+use polis_i18n::describe_code_name;
 
 use crate::UiLanguage;
 
 /// Returns an error code as people read it: in English the code itself, in Chinese its meaning.
 pub fn refusal_code_label(code: &str, lang: UiLanguage) -> &str {
-    match (lang, RefusalCode::from_name(code)) {
-        (UiLanguage::Zh, Some(known)) => describe_code(known, lang).trim_end_matches('\u{3002}'),
-        _ => code,
+    match lang {
+        UiLanguage::En => code,
+        UiLanguage::Zh => {
+            describe_code_name(code, lang).map_or(code, |text| text.trim_end_matches('\u{3002}'))
+        }
     }
 }
 

@@ -136,7 +136,7 @@ async fn start_session(
     let session = match op::sign_in(&state.app, credential).await {
         Ok(session) => session,
         Err(error) => {
-            if error.code() == RefusalCode::Unauthorized {
+            if error.code() == RefusalCode::UNAUTHORIZED {
                 state.login_throttle.check_attempt(peer)?;
                 state.login_throttle.record_failure(peer);
             }

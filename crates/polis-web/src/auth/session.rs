@@ -35,7 +35,7 @@ pub(crate) async fn authenticate_session(
         // An API token is not a session, although it can start one.
         Ok(admitted) if !admitted.is_session => return Ok(None),
         Ok(admitted) => admitted,
-        Err(error) if error.code() == RefusalCode::Unauthorized => return Ok(None),
+        Err(error) if error.code() == RefusalCode::UNAUTHORIZED => return Ok(None),
         Err(error) => return Err(error),
     };
     let is_fragment = is_htmx_request(headers);

@@ -198,11 +198,11 @@ impl WorkspaceFilesState {
                 Ok(Some(dir.with_limits(self.limits)))
             }
             Err(error)
-                if error.code == RefusalCode::FileNotFound && site.bound_directory.is_none() =>
+                if error.code == RefusalCode::FILE_NOT_FOUND && site.bound_directory.is_none() =>
             {
                 Ok(None)
             }
-            Err(error) if error.code == RefusalCode::FileNotFound => {
+            Err(error) if error.code == RefusalCode::FILE_NOT_FOUND => {
                 Err(PortError::from(FileRefusal::WorkspaceGone))
             }
             Err(error) => Err(error),

@@ -25,7 +25,7 @@ fn directory_is_deleted_if_empty_or_recursively() {
         std::os::unix::fs::symlink(ground.outside_path(""), ground.host_path("out")).unwrap();
         assert_eq!(
             refusal_code(ground.delete("d", false)),
-            RefusalCode::DirectoryNotEmpty
+            RefusalCode::DIRECTORY_NOT_EMPTY
         );
         ground.delete("d", true).unwrap();
         ground.delete("out", true).unwrap();
@@ -202,7 +202,7 @@ fn data_directory_is_not_reachable_through_symlinks() {
         let refused = |answer: Result<(), PortError>, path: &str| {
             let error = answer.unwrap_err();
             ground.check_error_reveals_nothing(&error);
-            assert_eq!(error.code, RefusalCode::InvalidInput, "{path}: {error}");
+            assert_eq!(error.code, RefusalCode::INVALID_INPUT, "{path}: {error}");
             assert!(
                 rendered(&error).message.contains("reserved"),
                 "{path}: {error}"
@@ -287,7 +287,7 @@ fn path_depth_through_a_symlink_is_limited() {
         let too_deep = format!("link/{}/f", deep(1_000));
         assert_eq!(
             refusal_code(ground.read(&too_deep)),
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
     }
 }
@@ -321,31 +321,31 @@ fn data_directory_is_neither_created_nor_listed() {
         ] {
             assert_eq!(
                 refusal_code(ground.read(path)),
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 "{path}"
             );
             assert_eq!(
                 refusal_code(ground.write(path, "x")),
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 "{path}"
             );
             assert_eq!(
                 refusal_code(ground.make_dir(path)),
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 "{path}"
             );
             assert_eq!(
                 refusal_code(ground.delete(path, true)),
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 "{path}"
             );
             assert_eq!(
                 refusal_code(ground.rename("plain", path, true)),
-                RefusalCode::InvalidInput
+                RefusalCode::INVALID_INPUT
             );
             assert_eq!(
                 refusal_code(ground.rename(path, "taken", true)),
-                RefusalCode::InvalidInput
+                RefusalCode::INVALID_INPUT
             );
         }
         let all = ListFilesParams {
@@ -373,11 +373,11 @@ fn move_replaces_nothing_without_overwrite() {
     ground.write("b", "2").unwrap();
     assert_eq!(
         refusal_code(ground.rename("a", "b", false)),
-        RefusalCode::FileExists
+        RefusalCode::FILE_EXISTS
     );
     assert_eq!(
         refusal_code(ground.rename("a", "a", false)),
-        RefusalCode::FileExists
+        RefusalCode::FILE_EXISTS
     );
     ground.rename("a", "a", true).unwrap();
     ground.rename("a", "b", true).unwrap();
@@ -386,25 +386,25 @@ fn move_replaces_nothing_without_overwrite() {
     assert_eq!(ground.file_names("."), ["x"]);
     assert_eq!(
         refusal_code(ground.rename("x", "x/y/w", false)),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
     std::os::unix::fs::symlink("x/y", ground.host_path("inner")).unwrap();
     assert_eq!(
         refusal_code(ground.rename("x", "inner/w", false)),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
     ground.make_dir("empty").unwrap();
     assert_eq!(
         refusal_code(ground.rename("x/y/z", "empty", true)),
-        RefusalCode::IsADirectory
+        RefusalCode::IS_A_DIRECTORY
     );
     assert_eq!(
         refusal_code(ground.rename("empty", "x/y/z", true)),
-        RefusalCode::NotADirectory
+        RefusalCode::NOT_A_DIRECTORY
     );
     assert_eq!(
         refusal_code(ground.rename("empty", "x", true)),
-        RefusalCode::DirectoryNotEmpty
+        RefusalCode::DIRECTORY_NOT_EMPTY
     );
     ground.rename("x", "empty", true).unwrap();
     assert_eq!(ground.read("empty/y/z").unwrap().content, "1");
@@ -415,11 +415,11 @@ fn move_replaces_nothing_without_overwrite() {
     assert_eq!(ground.read("empty/y/z").unwrap().content, "1");
     assert_eq!(
         refusal_code(ground.rename(".", "q", false)),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
     assert_eq!(
         refusal_code(ground.rename("empty", ".", true)),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
 }
 
@@ -510,18 +510,18 @@ fn quota_is_enforced() {
     dir.write(&write_params("b", "1234")).unwrap();
     assert_eq!(
         refusal_code(dir.write(&write_params("c/d", "12"))),
-        RefusalCode::QuotaExceeded
+        RefusalCode::QUOTA_EXCEEDED
     );
     assert_eq!(
         refusal_code(dir.write(&write_params("b", "123456"))),
-        RefusalCode::QuotaExceeded
+        RefusalCode::QUOTA_EXCEEDED
     );
     assert_eq!(ground.file_names("."), ["a", "b"]);
     dir.write(&write_params("b", "12345")).unwrap();
     dir.edit(&edit_params("b", "12345", "1")).unwrap();
     assert_eq!(
         refusal_code(dir.edit(&edit_params("a", "1", "123456"))),
-        RefusalCode::QuotaExceeded
+        RefusalCode::QUOTA_EXCEEDED
     );
     dir.write(&write_params("c", "1234")).unwrap();
     // Over the quota, files can still be made smaller.
@@ -529,7 +529,7 @@ fn quota_is_enforced() {
     dir.write(&write_params("big", &"x".repeat(50))).unwrap();
     assert_eq!(
         refusal_code(dir.write(&write_params("new", "x"))),
-        RefusalCode::QuotaExceeded
+        RefusalCode::QUOTA_EXCEEDED
     );
 }
 

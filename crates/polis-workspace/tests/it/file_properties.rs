@@ -75,7 +75,7 @@ fn check_all_operations_blocked(ground: &TestWorkspace, path: &str) -> Result<()
         refusal_code(ground.rename(path, "x", false)),
         refusal_code(ground.rename("x", path, false)),
     ] {
-        prop_assert_eq!(code, RefusalCode::PathTraversalBlocked);
+        prop_assert_eq!(code, RefusalCode::PATH_TRAVERSAL_BLOCKED);
     }
     prop_assert!(ground.file_names(".").is_empty());
     ground.check_outside_unchanged();
@@ -112,12 +112,12 @@ proptest! {
             let ask = ReadFileParams { path: path.to_owned(), ..ReadFileParams::default() };
             office.block_on(files.read(site, &ask))
         };
-        prop_assert_eq!(refusal_code(read(&b, &path)), RefusalCode::FileNotFound);
+        prop_assert_eq!(refusal_code(read(&b, &path)), RefusalCode::FILE_NOT_FOUND);
         for way in [format!("../{}/{path}", a.owner), files.location(&a)] {
-            prop_assert_eq!(refusal_code(read(&b, &way)), RefusalCode::PathTraversalBlocked);
+            prop_assert_eq!(refusal_code(read(&b, &way)), RefusalCode::PATH_TRAVERSAL_BLOCKED);
             prop_assert_eq!(
                 refusal_code(office.block_on(files.write(&b, &write_params(&way, "of b")))),
-                RefusalCode::PathTraversalBlocked
+                RefusalCode::PATH_TRAVERSAL_BLOCKED
             );
         }
         office.block_on(files.write(&b, &write_params(&path, "of b"))).unwrap();
@@ -194,7 +194,7 @@ proptest! {
         let office = TestDataDirectory::new();
         let (files, site) = (&office.files, default_location(&agent));
         let ask = ReadFileParams { path, ..ReadFileParams::default() };
-        prop_assert_eq!(refusal_code(office.block_on(files.read(&site, &ask))), RefusalCode::FileNotFound);
+        prop_assert_eq!(refusal_code(office.block_on(files.read(&site, &ask))), RefusalCode::FILE_NOT_FOUND);
         office.block_on(files.list(&site, &ListFilesParams::default())).unwrap();
         office.block_on(files.info(&site)).unwrap();
         prop_assert!(!office.block_on(files.exists(&site)).unwrap());
@@ -241,10 +241,10 @@ proptest! {
         // Whether or not the directory exists.
         for _ in 0..2 {
             let ask = ReadFileParams { path: path.clone(), ..ReadFileParams::default() };
-            prop_assert_eq!(refusal_code(office.block_on(files.read(&site, &ask))), RefusalCode::PathTraversalBlocked);
-            prop_assert_eq!(refusal_code(office.block_on(files.write(&site, &write_params(&path, "x")))), RefusalCode::PathTraversalBlocked);
+            prop_assert_eq!(refusal_code(office.block_on(files.read(&site, &ask))), RefusalCode::PATH_TRAVERSAL_BLOCKED);
+            prop_assert_eq!(refusal_code(office.block_on(files.write(&site, &write_params(&path, "x")))), RefusalCode::PATH_TRAVERSAL_BLOCKED);
             let ask = ListFilesParams { path: Some(path.clone()), recursive: true, ..ListFilesParams::default() };
-            prop_assert_eq!(refusal_code(office.block_on(files.list(&site, &ask))), RefusalCode::PathTraversalBlocked);
+            prop_assert_eq!(refusal_code(office.block_on(files.list(&site, &ask))), RefusalCode::PATH_TRAVERSAL_BLOCKED);
             std::fs::create_dir_all(office.directory.path().join("data/workspaces/agent-001")).unwrap();
         }
     }

@@ -103,7 +103,7 @@ fn globs_select_files() {
     };
     assert_eq!(
         refusal_code(ground.dir.search(&broken)),
-        RefusalCode::InvalidPattern
+        RefusalCode::INVALID_PATTERN
     );
 }
 
@@ -183,13 +183,13 @@ fn search_results_are_truncated_at_the_limit() {
         };
         assert_eq!(
             refusal_code(ground.dir.search(&ask)),
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
     }
     for bad in ["", "(", "a\\nb", "[z-a]", "x{1000}{1000}{1000}"] {
         assert_eq!(
             refusal_code(ground.dir.search(&pattern_search(bad))),
-            RefusalCode::InvalidPattern,
+            RefusalCode::INVALID_PATTERN,
             "{bad}"
         );
     }

@@ -51,7 +51,7 @@ fn subprocess_on_a_full_disk() {
         dir.write(&write_params("new/g", &large)).unwrap_err(),
         dir.edit(&edit_params("f", "old", &large)).unwrap_err(),
     ] {
-        assert_eq!(refused.code, RefusalCode::WriteFailed);
+        assert_eq!(refused.code, RefusalCode::WRITE_FAILED);
         assert!(rendered(&refused).message.contains("full"), "{refused}");
     }
     let names: Vec<_> = std::fs::read_dir(&path).unwrap().collect();
@@ -113,7 +113,7 @@ fn check_permission_denied(dir: &WorkspaceDir, readable: bool) {
             recursive: true,
         })),
     ] {
-        assert_eq!(refused, RefusalCode::PermissionDenied);
+        assert_eq!(refused, RefusalCode::PERMISSION_DENIED);
     }
     let ask = ReadFileParams {
         path: "d/f".to_owned(),
@@ -122,7 +122,7 @@ fn check_permission_denied(dir: &WorkspaceDir, readable: bool) {
     if readable {
         assert_eq!(dir.read(&ask).unwrap().content, "old");
     } else {
-        assert_eq!(refusal_code(dir.read(&ask)), RefusalCode::PermissionDenied);
+        assert_eq!(refusal_code(dir.read(&ask)), RefusalCode::PERMISSION_DENIED);
     }
 }
 
@@ -138,15 +138,15 @@ fn subprocess_without_permissions() {
     let own = WorkspaceDir::open(&path.join("own")).unwrap();
     assert_eq!(
         refusal_code(own.write(&write_params("f", "new"))),
-        RefusalCode::PermissionDenied
+        RefusalCode::PERMISSION_DENIED
     );
     own.write(&write_params("g", "new")).unwrap();
     let bound =
         polis_workspace::files::bind_directory(&path.join("open/d"), Path::new("/nowhere"), None);
-    assert_eq!(refusal_code(bound), RefusalCode::PermissionDenied);
+    assert_eq!(refusal_code(bound), RefusalCode::PERMISSION_DENIED);
     let below = path.join("open/d/new");
     let bound = polis_workspace::files::bind_directory(&below, Path::new("/nowhere"), None);
-    assert_eq!(refusal_code(bound), RefusalCode::PermissionDenied);
+    assert_eq!(refusal_code(bound), RefusalCode::PERMISSION_DENIED);
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn binary_file_is_read_as_base64() {
     assert_eq!(ground.dir.write(&ask).unwrap().bytes, 4);
     assert_eq!(std::fs::read(ground.host_path("x.bin")).unwrap(), bytes);
     let refused = ground.read("x.bin").unwrap_err();
-    assert_eq!(refused.code, RefusalCode::NotText);
+    assert_eq!(refused.code, RefusalCode::NOT_TEXT);
     assert!(rendered(&refused).hint.contains("base64"));
     let read = ground
         .dir
@@ -65,7 +65,7 @@ fn binary_file_is_read_as_base64() {
     };
     assert_eq!(
         refusal_code(ground.dir.write(&broken)),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
 }
 
@@ -115,7 +115,7 @@ fn line_range_is_read_with_line_endings() {
         };
         assert_eq!(
             refusal_code(ground.dir.read(&ask)),
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
     }
 }
@@ -135,7 +135,7 @@ fn large_file_is_read_in_parts() {
         ..ReadFileParams::default()
     };
     let refused = small.read(&ask).unwrap_err();
-    assert_eq!(refused.code, RefusalCode::FileTooLarge);
+    assert_eq!(refused.code, RefusalCode::FILE_TOO_LARGE);
     assert!(rendered(&refused).hint.contains("startLine"));
 
     let part = small
@@ -187,60 +187,63 @@ fn missing_path_or_wrong_file_type_is_refused() {
         let ground = TestWorkspace::with_resolver(resolver);
         ground.write("f", "x").unwrap();
         std::fs::create_dir(ground.host_path("d")).unwrap();
-        assert_eq!(refusal_code(ground.read("no")), RefusalCode::FileNotFound);
+        assert_eq!(refusal_code(ground.read("no")), RefusalCode::FILE_NOT_FOUND);
         assert_eq!(
             refusal_code(ground.read("no/no")),
-            RefusalCode::FileNotFound
+            RefusalCode::FILE_NOT_FOUND
         );
-        assert_eq!(refusal_code(ground.read("d")), RefusalCode::IsADirectory);
-        assert_eq!(refusal_code(ground.read(".")), RefusalCode::IsADirectory);
-        assert_eq!(refusal_code(ground.read("f/x")), RefusalCode::NotADirectory);
-        assert_eq!(refusal_code(ground.list("f")), RefusalCode::NotADirectory);
-        assert_eq!(refusal_code(ground.list("no")), RefusalCode::FileNotFound);
+        assert_eq!(refusal_code(ground.read("d")), RefusalCode::IS_A_DIRECTORY);
+        assert_eq!(refusal_code(ground.read(".")), RefusalCode::IS_A_DIRECTORY);
+        assert_eq!(
+            refusal_code(ground.read("f/x")),
+            RefusalCode::NOT_A_DIRECTORY
+        );
+        assert_eq!(refusal_code(ground.list("f")), RefusalCode::NOT_A_DIRECTORY);
+        assert_eq!(refusal_code(ground.list("no")), RefusalCode::FILE_NOT_FOUND);
         assert_eq!(
             refusal_code(ground.write("d", "x")),
-            RefusalCode::IsADirectory
+            RefusalCode::IS_A_DIRECTORY
         );
         assert_eq!(
             refusal_code(ground.write(".", "x")),
-            RefusalCode::IsADirectory
+            RefusalCode::IS_A_DIRECTORY
         );
         assert_eq!(
             refusal_code(ground.write("new/", "x")),
-            RefusalCode::IsADirectory
+            RefusalCode::IS_A_DIRECTORY
         );
         assert_eq!(
             refusal_code(ground.write("f/x", "x")),
-            RefusalCode::NotADirectory
+            RefusalCode::NOT_A_DIRECTORY
         );
         assert_eq!(
             refusal_code(ground.edit("no", "a", "b")),
-            RefusalCode::FileNotFound
+            RefusalCode::FILE_NOT_FOUND
         );
         assert_eq!(
             refusal_code(ground.edit("d", "a", "b")),
-            RefusalCode::IsADirectory
+            RefusalCode::IS_A_DIRECTORY
         );
         assert_eq!(
             refusal_code(ground.delete("no", false)),
-            RefusalCode::FileNotFound
+            RefusalCode::FILE_NOT_FOUND
         );
         assert_eq!(
             refusal_code(ground.delete(".", true)),
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
         assert_eq!(
             refusal_code(ground.rename("no", "x", true)),
-            RefusalCode::FileNotFound
+            RefusalCode::FILE_NOT_FOUND
         );
         assert_eq!(
             refusal_code(ground.make_dir("f")),
-            RefusalCode::NotADirectory
+            RefusalCode::NOT_A_DIRECTORY
         );
         let long = "x".repeat(300);
         assert_eq!(
             refusal_code(ground.write(&long, "")),
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
         assert_eq!(
             ground.file_names("."),
@@ -259,18 +262,18 @@ fn refused_write_leaves_no_directories() {
     };
     assert_eq!(
         refusal_code(ground.dir.write(&ask)),
-        RefusalCode::FileNotFound
+        RefusalCode::FILE_NOT_FOUND
     );
     assert_eq!(ground.file_names("."), [""; 0]);
     ground.write("f", "x").unwrap();
     assert_eq!(
         refusal_code(ground.rename("f", "f/g/h", false)),
-        RefusalCode::NotADirectory
+        RefusalCode::NOT_A_DIRECTORY
     );
     ground.make_dir("d").unwrap();
     assert_eq!(
         refusal_code(ground.rename("d", "d/a/b", false)),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
     assert_eq!(ground.file_names("d"), [""; 0]);
 }
@@ -285,7 +288,7 @@ fn create_only_and_expected_hash_are_enforced() {
     assert!(ground.dir.write(&create).unwrap().created);
     assert_eq!(
         refusal_code(ground.dir.write(&create)),
-        RefusalCode::FileExists
+        RefusalCode::FILE_EXISTS
     );
     std::os::unix::fs::symlink("nowhere", ground.host_path("link")).unwrap();
     let at_link = WriteFileParams {
@@ -294,7 +297,7 @@ fn create_only_and_expected_hash_are_enforced() {
     };
     assert_eq!(
         refusal_code(ground.dir.write(&at_link)),
-        RefusalCode::FileExists
+        RefusalCode::FILE_EXISTS
     );
 
     let expecting = |hash: &str| WriteFileParams {
@@ -303,7 +306,7 @@ fn create_only_and_expected_hash_are_enforced() {
     };
     let other = "0".repeat(64);
     let refused = ground.dir.write(&expecting(&other)).unwrap_err();
-    assert_eq!(refused.code, RefusalCode::HashMismatch);
+    assert_eq!(refused.code, RefusalCode::HASH_MISMATCH);
     assert_eq!(
         refused.details.as_deref(),
         Some(&RefusalDetails::Hash {
@@ -318,7 +321,7 @@ fn create_only_and_expected_hash_are_enforced() {
     assert_eq!(ground.read("f").unwrap().content, "new");
     assert_eq!(
         refusal_code(ground.dir.write(&expecting("abc"))),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
     let both = WriteFileParams {
         create_only: true,
@@ -326,7 +329,7 @@ fn create_only_and_expected_hash_are_enforced() {
     };
     assert_eq!(
         refusal_code(ground.dir.write(&both)),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
 }
 
@@ -393,12 +396,15 @@ fn symlink_inside_is_written_through() {
         );
         std::os::unix::fs::symlink("a", ground.host_path("b")).unwrap();
         std::os::unix::fs::symlink("b", ground.host_path("a")).unwrap();
-        assert_eq!(refusal_code(ground.read("a")), RefusalCode::NotAFile);
-        assert_eq!(refusal_code(ground.write("a", "x")), RefusalCode::NotAFile);
+        assert_eq!(refusal_code(ground.read("a")), RefusalCode::NOT_A_FILE);
+        assert_eq!(
+            refusal_code(ground.write("a", "x")),
+            RefusalCode::NOT_A_FILE
+        );
         std::os::unix::fs::symlink("d/..", ground.host_path("round")).unwrap();
         assert_eq!(
             refusal_code(ground.write("round", "x")),
-            RefusalCode::IsADirectory
+            RefusalCode::IS_A_DIRECTORY
         );
         assert_eq!(ground.read("round/link").unwrap().content, "newer");
     }
@@ -415,7 +421,7 @@ fn edit_replaces_one_match_and_no_other_byte() {
     );
     ground.write("g", "aaa b b b").unwrap();
     let refused = ground.edit("g", "b", "c").unwrap_err();
-    assert_eq!(refused.code, RefusalCode::TextNotUnique);
+    assert_eq!(refused.code, RefusalCode::TEXT_NOT_UNIQUE);
     assert!(
         rendered(&refused).message.contains("3 times"),
         "{}",
@@ -423,15 +429,15 @@ fn edit_replaces_one_match_and_no_other_byte() {
     );
     assert_eq!(
         refusal_code(ground.edit("g", "aa", "c")),
-        RefusalCode::TextNotUnique
+        RefusalCode::TEXT_NOT_UNIQUE
     );
     assert_eq!(
         refusal_code(ground.edit("g", "x", "c")),
-        RefusalCode::TextNotFound
+        RefusalCode::TEXT_NOT_FOUND
     );
     assert_eq!(
         refusal_code(ground.edit("g", "", "c")),
-        RefusalCode::InvalidInput
+        RefusalCode::INVALID_INPUT
     );
     assert_eq!(ground.read("g").unwrap().content, "aaa b b b");
     let all = EditFileParams {
@@ -449,7 +455,7 @@ fn edit_replaces_one_match_and_no_other_byte() {
     };
     assert_eq!(
         refusal_code(ground.dir.edit(&stale)),
-        RefusalCode::HashMismatch
+        RefusalCode::HASH_MISMATCH
     );
     ground.write("dos", "a\r\nb\r\n").unwrap();
     let refused = ground.edit("dos", "a\nb", "c").unwrap_err();
@@ -476,7 +482,7 @@ fn held_file_lock_times_out() {
         refusal_code(dir.write(&write_params("f", "y"))),
         refusal_code(dir.edit(&edit_params("f", "x", "y"))),
     ] {
-        assert_eq!(refused, RefusalCode::FileBusy);
+        assert_eq!(refused, RefusalCode::FILE_BUSY);
     }
     drop(kept);
     dir.edit(&edit_params("f", "x", "y")).unwrap();

@@ -69,7 +69,7 @@ fn path_tricks_are_refused() {
             for (tool, error) in check_all_tools_refuse(&ground, trick) {
                 assert_eq!(
                     error.code,
-                    RefusalCode::PathTraversalBlocked,
+                    RefusalCode::PATH_TRAVERSAL_BLOCKED,
                     "{tool} {trick:?}"
                 );
             }
@@ -81,7 +81,7 @@ fn path_tricks_are_refused() {
             ] {
                 assert_eq!(
                     refusal_code(answer),
-                    RefusalCode::PathTraversalBlocked,
+                    RefusalCode::PATH_TRAVERSAL_BLOCKED,
                     "{tool} {trick:?}"
                 );
             }
@@ -157,7 +157,7 @@ fn symlinks_leading_outside_are_refused() {
             for (tool, error) in check_all_tools_refuse(&ground, path) {
                 assert_eq!(
                     error.code,
-                    RefusalCode::PathTraversalBlocked,
+                    RefusalCode::PATH_TRAVERSAL_BLOCKED,
                     "{tool} {path}: {error}"
                 );
             }
@@ -165,19 +165,19 @@ fn symlinks_leading_outside_are_refused() {
         for path in ["directory/secret.txt", "up/secret.txt", "sub/dir/deep"] {
             assert_eq!(
                 refusal_code(ground.delete(path, true)),
-                RefusalCode::PathTraversalBlocked
+                RefusalCode::PATH_TRAVERSAL_BLOCKED
             );
             assert_eq!(
                 refusal_code(ground.rename(path, "stolen", false)),
-                RefusalCode::PathTraversalBlocked
+                RefusalCode::PATH_TRAVERSAL_BLOCKED
             );
             assert_eq!(
                 refusal_code(ground.rename("real", &format!("{path}/new"), false)),
-                RefusalCode::PathTraversalBlocked
+                RefusalCode::PATH_TRAVERSAL_BLOCKED
             );
             assert_eq!(
                 refusal_code(ground.make_dir(&format!("{path}/new"))),
-                RefusalCode::PathTraversalBlocked
+                RefusalCode::PATH_TRAVERSAL_BLOCKED
             );
         }
         ground.check_outside_unchanged();
@@ -259,21 +259,21 @@ fn pipes_sockets_and_devices_are_refused_at_once() {
         for name in names {
             for (tool, error) in check_all_tools_refuse(&ground, name) {
                 let fits = match tool {
-                    "list" => error.code == RefusalCode::NotADirectory,
-                    _ => error.code == RefusalCode::NotAFile,
+                    "list" => error.code == RefusalCode::NOT_A_DIRECTORY,
+                    _ => error.code == RefusalCode::NOT_A_FILE,
                 };
                 assert!(fits, "{tool} {name}: {error:?}");
             }
             let inside = format!("{name}/x");
             assert_eq!(
                 refusal_code(ground.write(&inside, "x")),
-                RefusalCode::NotADirectory
+                RefusalCode::NOT_A_DIRECTORY
             );
         }
         ground.write("f", "x").unwrap();
         assert_eq!(
             refusal_code(ground.rename("f", "pipe", true)),
-            RefusalCode::NotAFile
+            RefusalCode::NOT_A_FILE
         );
         // Waiting for the other end of the pipe would never return, and waiting for a lock takes 30 seconds.
         assert!(
@@ -291,8 +291,8 @@ fn workspace_path_with_a_symlink_is_refused() {
     let link = ground.outside_path("../link");
     symlink("ws", &link).unwrap();
     let refused = |path: &std::path::Path| WorkspaceDir::open(path).map(|_| ()).unwrap_err().code;
-    assert_eq!(refused(&link), RefusalCode::InvalidWorkspace);
-    assert_eq!(refused(&link.join("d")), RefusalCode::InvalidWorkspace);
+    assert_eq!(refused(&link), RefusalCode::INVALID_WORKSPACE);
+    assert_eq!(refused(&link.join("d")), RefusalCode::INVALID_WORKSPACE);
     std::fs::remove_file(&link).unwrap();
     // An open workspace stays the directory that was opened.
     let place = ground.outside_path("../other");
@@ -302,7 +302,7 @@ fn workspace_path_with_a_symlink_is_refused() {
     symlink("outside", &place).unwrap();
     dir.write(&write_params("g", "x")).unwrap();
     assert!(ground.outside_path("../moved/g").exists());
-    assert_eq!(refused(&place), RefusalCode::InvalidWorkspace);
+    assert_eq!(refused(&place), RefusalCode::INVALID_WORKSPACE);
     std::fs::remove_file(&place).unwrap();
     std::fs::remove_dir_all(ground.outside_path("../moved")).unwrap();
     ground.check_outside_unchanged();
@@ -323,7 +323,7 @@ fn proc_magic_links_are_not_followed() {
             assert!(
                 matches!(
                     refused,
-                    RefusalCode::PathTraversalBlocked | RefusalCode::NotAFile
+                    RefusalCode::PATH_TRAVERSAL_BLOCKED | RefusalCode::NOT_A_FILE
                 ),
                 "{path}: {refused}"
             );

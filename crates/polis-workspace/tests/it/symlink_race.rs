@@ -189,7 +189,11 @@ pub(crate) fn increment_counter(ground: &TestWorkspace) {
         };
         match ground.dir.write(&ask) {
             Ok(_) => return,
-            Err(error) => assert_eq!(error.code, polis_core::RefusalCode::HashMismatch, "{error}"),
+            Err(error) => assert_eq!(
+                error.code,
+                polis_core::RefusalCode::HASH_MISMATCH,
+                "{error}"
+            ),
         }
     }
 }

@@ -49,30 +49,30 @@ fn unsuitable_directories_are_refused() {
     symlink(base.join("nowhere"), base.join("dangling")).unwrap();
     let below = |path: &str| base.join(path).to_str().unwrap().to_owned();
     for (asked, expected) in [
-        (below("data"), RefusalCode::WorkspaceOverlaps),
-        (below("data/workspaces/x"), RefusalCode::WorkspaceOverlaps),
-        (below(""), RefusalCode::WorkspaceOverlaps),
-        (below("to-data/new"), RefusalCode::WorkspaceOverlaps),
-        (below("new/../data/x"), RefusalCode::InvalidWorkspace),
-        (below("file"), RefusalCode::NotADirectory),
-        (below("file/x"), RefusalCode::NotADirectory),
-        (below("dangling"), RefusalCode::InvalidWorkspace),
-        (below("dangling/x"), RefusalCode::InvalidWorkspace),
-        (below("a\0b"), RefusalCode::InvalidWorkspace),
-        ("relative/path".to_owned(), RefusalCode::InvalidWorkspace),
-        (String::new(), RefusalCode::InvalidWorkspace),
-        ("/".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/etc".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/etc/new".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/usr/bin".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/usr/local".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/proc/self".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/lib/new".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/lib64".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/root".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/home/somebody".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/var".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/tmp/../dev".to_owned(), RefusalCode::InvalidWorkspace),
+        (below("data"), RefusalCode::WORKSPACE_OVERLAPS),
+        (below("data/workspaces/x"), RefusalCode::WORKSPACE_OVERLAPS),
+        (below(""), RefusalCode::WORKSPACE_OVERLAPS),
+        (below("to-data/new"), RefusalCode::WORKSPACE_OVERLAPS),
+        (below("new/../data/x"), RefusalCode::INVALID_WORKSPACE),
+        (below("file"), RefusalCode::NOT_A_DIRECTORY),
+        (below("file/x"), RefusalCode::NOT_A_DIRECTORY),
+        (below("dangling"), RefusalCode::INVALID_WORKSPACE),
+        (below("dangling/x"), RefusalCode::INVALID_WORKSPACE),
+        (below("a\0b"), RefusalCode::INVALID_WORKSPACE),
+        ("relative/path".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        (String::new(), RefusalCode::INVALID_WORKSPACE),
+        ("/".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/etc".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/etc/new".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/usr/bin".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/usr/local".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/proc/self".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/lib/new".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/lib64".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/root".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/home/somebody".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/var".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/tmp/../dev".to_owned(), RefusalCode::INVALID_WORKSPACE),
     ] {
         let early = office.block_on(office.files.resolve(&asked)).unwrap_err();
         let refused = office.block_on(office.files.bind(&asked)).unwrap_err();
@@ -108,11 +108,11 @@ fn unwritten_workspace_is_empty_and_not_created() {
     };
     assert_eq!(
         refusal_code(office.block_on(files.read(&site, &read))),
-        RefusalCode::FileNotFound
+        RefusalCode::FILE_NOT_FOUND
     );
     assert_eq!(
         refusal_code(office.block_on(files.edit(&site, &edit_params("f", "a", "b")))),
-        RefusalCode::FileNotFound
+        RefusalCode::FILE_NOT_FOUND
     );
     let delete = DeleteFileParams {
         path: path.clone(),
@@ -120,7 +120,7 @@ fn unwritten_workspace_is_empty_and_not_created() {
     };
     assert_eq!(
         refusal_code(office.block_on(files.delete(&site, &delete))),
-        RefusalCode::FileNotFound
+        RefusalCode::FILE_NOT_FOUND
     );
     let rename = MoveFileParams {
         from: path,
@@ -129,7 +129,7 @@ fn unwritten_workspace_is_empty_and_not_created() {
     };
     assert_eq!(
         refusal_code(office.block_on(files.rename(&site, &rename))),
-        RefusalCode::FileNotFound
+        RefusalCode::FILE_NOT_FOUND
     );
     let list = ListFilesParams::default();
     assert!(
@@ -173,7 +173,7 @@ fn unwritten_workspace_is_empty_and_not_created() {
     };
     assert_eq!(
         refusal_code(office.block_on(files.read(&site, &out))),
-        RefusalCode::PathTraversalBlocked
+        RefusalCode::PATH_TRAVERSAL_BLOCKED
     );
     // A refused write creates no directory.
     for bad in ["../x", "", "a/"] {
@@ -222,11 +222,11 @@ fn deleted_bound_directory_is_not_recreated() {
     let refused = office
         .block_on(files.write(&site, &write_params("f", "x")))
         .unwrap_err();
-    assert_eq!(refused.code, RefusalCode::FileNotFound);
+    assert_eq!(refused.code, RefusalCode::FILE_NOT_FOUND);
     assert!(!rendered(&refused).message.contains("bound/"), "{refused}");
     assert_eq!(
         refusal_code(office.block_on(files.info(&site))),
-        RefusalCode::FileNotFound
+        RefusalCode::FILE_NOT_FOUND
     );
     assert!(!path.exists());
     // A restored directory is accepted again.
@@ -245,21 +245,21 @@ fn unsuitable_recorded_directory_is_refused_at_use() {
     let registry = MachineRegistry::in_directory(base.join("state"));
     let registered = office.files.clone().with_registry(registry);
     for (bound, expected) in [
-        ("/etc".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/tmp/../etc".to_owned(), RefusalCode::InvalidWorkspace),
-        ("//etc".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/etc/".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/".to_owned(), RefusalCode::InvalidWorkspace),
-        ("/usr".to_owned(), RefusalCode::InvalidWorkspace),
-        (below(""), RefusalCode::InvalidWorkspace),
-        (below("data"), RefusalCode::WorkspaceOverlaps),
+        ("/etc".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/tmp/../etc".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("//etc".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/etc/".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        ("/usr".to_owned(), RefusalCode::INVALID_WORKSPACE),
+        (below(""), RefusalCode::INVALID_WORKSPACE),
+        (below("data"), RefusalCode::WORKSPACE_OVERLAPS),
         (
             below("data/workspaces/other"),
-            RefusalCode::WorkspaceOverlaps,
+            RefusalCode::WORKSPACE_OVERLAPS,
         ),
         (
             base.to_str().unwrap().to_owned(),
-            RefusalCode::WorkspaceOverlaps,
+            RefusalCode::WORKSPACE_OVERLAPS,
         ),
     ] {
         let site = WorkspaceLocation {

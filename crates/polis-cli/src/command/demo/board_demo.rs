@@ -475,7 +475,7 @@ fn run_worker_loop(context: &CommandContext, lang: UiLanguage) -> Result<(), Cli
         let sequence = context.block_on(app.store.last_sequence())?;
         match context.block_on(op::claim_task(&app.request(&context.agent), &claim)) {
             Ok(view) => work_on_task(context, view.task.id, lang)?,
-            Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::NothingToClaim => {
+            Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::NOTHING_TO_CLAIM => {
                 let left = context.block_on(op::count_overview(&app.person_request()))?;
                 if left.pending + left.in_progress == 0 {
                     return Ok(());

@@ -108,7 +108,7 @@ async fn register_numbered(app: &App, name: &AgentId, base: &Agent) -> Result<()
     };
     match op::add_agent(&app.request(&AgentId::user()), &add).await {
         // Another process registered it at the same moment; the session is still held by this process.
-        Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::AgentExists => Ok(()),
+        Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::AGENT_EXISTS => Ok(()),
         added => added.map(|_| ()),
     }
 }

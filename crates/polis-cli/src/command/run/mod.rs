@@ -265,7 +265,7 @@ pub(crate) fn start_run_params(
 /// Returns the project that the run belongs to, or `None` if it does not exist yet.
 fn find_project(globals: &GlobalArgs) -> Result<Option<ProjectLocation>, CliError> {
     match ProjectLocation::find(globals) {
-        Err(CliError::Op(error)) if error.code() == RefusalCode::NotInitialized => Ok(None),
+        Err(CliError::Op(error)) if error.code() == RefusalCode::NOT_INITIALIZED => Ok(None),
         found => found.map(Some),
     }
 }

@@ -169,7 +169,7 @@ impl WsCatArgs {
         }
         let file = match answer {
             // A file that is not text is read again as bytes.
-            Err(error) if error.code() == RefusalCode::NotText && self.lines.is_none() => {
+            Err(error) if error.code() == RefusalCode::NOT_TEXT && self.lines.is_none() => {
                 params.encoding = FileEncoding::Base64;
                 let file = read(&params)?;
                 let bytes = STANDARD

@@ -6,12 +6,15 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use polis_cli::refusal_tables::CliCode;
 use polis_core::RefusalCode;
 use polis_core::refusal::{CORE_REASONS, Reason, ReasonSpec};
 use polis_i18n::{
     Surface, UiLanguage, describe_code, message_arguments, message_ids, render_reason,
 };
 use polis_ops::tool::TOOLS;
+use polis_serve::refusal_tables::HttpCode;
+use polis_society::refusal_tables::SocietyCode;
 
 const LANGUAGES: [UiLanguage; 2] = [UiLanguage::En, UiLanguage::Zh];
 
@@ -127,7 +130,15 @@ fn every_declared_refusal_has_a_message_that_uses_its_arguments() {
 
 #[test]
 fn every_code_has_a_title_in_both_languages() {
-    for code in RefusalCode::ALL {
+    let mut names = BTreeSet::new();
+    let codes = [
+        RefusalCode::ALL,
+        HttpCode::ALL,
+        SocietyCode::ALL,
+        CliCode::ALL,
+    ];
+    for code in codes.into_iter().flatten() {
+        assert!(names.insert(code.as_str()), "{code} is declared twice");
         assert_eq!(describe_code(*code, UiLanguage::En), code.description());
         assert!(has_chinese(describe_code(*code, UiLanguage::Zh)), "{code}");
     }
@@ -176,7 +187,7 @@ fn hints_name_only_what_their_surface_has() {
             let text = render_reason(&reason, Surface::Screen, lang);
             assert!(!names_tool(&text.hint), "{name}: {}", text.hint);
             // Only `polis open` creates a link to sign in with.
-            let is_sign_in = code == RefusalCode::Unauthorized;
+            let is_sign_in = code == RefusalCode::UNAUTHORIZED;
             let may_name = is_sign_in || is_for_cli;
             assert!(
                 may_name || !names_command_or_option(&text.hint),

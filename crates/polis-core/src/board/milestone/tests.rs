@@ -61,9 +61,9 @@ fn milestone_is_added_after_the_last_and_completed_alone() {
     );
     assert_eq!(complete_milestone(&text, "a"), Ok(TextSplice::default()));
     let refusal = complete_milestone(&text, "z").unwrap_err();
-    assert_eq!(refusal.code, RefusalCode::MilestoneNotFound);
+    assert_eq!(refusal.code, RefusalCode::MILESTONE_NOT_FOUND);
     let refusal = add_milestone(&text, " a", "", ContentLanguage::Zh).unwrap_err();
-    assert_eq!(refusal.code, RefusalCode::MilestoneExists);
+    assert_eq!(refusal.code, RefusalCode::MILESTONE_EXISTS);
     for bad in ["", " ", "a\nb", "a: b", "a：b"] {
         assert!(
             add_milestone(&text, bad, "", ContentLanguage::Zh).is_err(),

@@ -51,7 +51,7 @@ pub fn edit_section(
         Err(refusal) => {
             return match edit {
                 SectionEdit::Set(content) | SectionEdit::Append(content)
-                    if refusal.code == RefusalCode::SectionNotFound && nth.is_none() =>
+                    if refusal.code == RefusalCode::SECTION_NOT_FOUND && nth.is_none() =>
                 {
                     create_section(
                         text,

@@ -85,11 +85,11 @@ fn delete_removes_heading_and_body() {
     );
     assert_eq!(
         refusal_code("## b\n", "a", Delete),
-        RefusalCode::SectionNotFound
+        RefusalCode::SECTION_NOT_FOUND
     );
     assert_eq!(
         refusal_code("- x\n\n## a\n\n  # b\n", "a", Delete),
-        RefusalCode::InvalidSection
+        RefusalCode::INVALID_SECTION
     );
 }
 
@@ -110,7 +110,7 @@ fn content_that_breaks_out_of_its_section_is_refused() {
             for edit in [Set(content), Append(content)] {
                 assert_eq!(
                     refusal_code(text, "a", edit),
-                    RefusalCode::InvalidSection,
+                    RefusalCode::INVALID_SECTION,
                     "{text:?} {edit:?}"
                 );
             }
@@ -119,17 +119,17 @@ fn content_that_breaks_out_of_its_section_is_refused() {
     // The open fence before it would contain any added text.
     assert_eq!(
         refusal_code("## b\n```\n", "a", Set("x")),
-        RefusalCode::InvalidSection
+        RefusalCode::INVALID_SECTION
     );
     assert_eq!(
         refusal_code("## a\n```\n", "a", Append("x")),
-        RefusalCode::InvalidSection
+        RefusalCode::INVALID_SECTION
     );
     assert_eq!(apply_edit("## a\n```\n", "a", Set("x")), "## a\n\nx\n");
     // A second rule would turn all text before it into front matter.
     assert_eq!(
         refusal_code("---\nx\n## b\n## a\n", "a", Set("---")),
-        RefusalCode::InvalidSection
+        RefusalCode::INVALID_SECTION
     );
     assert_eq!(apply_edit("x\n## a\n", "a", Set("---")), "x\n## a\n\n---\n");
 }
@@ -141,7 +141,7 @@ fn titles_that_do_not_round_trip_are_refused() {
     ] {
         assert_eq!(
             refusal_code("x\n", title, Set("y")),
-            RefusalCode::InvalidSection,
+            RefusalCode::INVALID_SECTION,
             "{title:?}"
         );
     }
@@ -164,7 +164,7 @@ fn sections_are_found_by_lenient_titles() {
     assert_eq!(start("*m* `n`", None).unwrap(), 9);
     assert_eq!(start("m n", None).unwrap(), 9);
     let several = start("x", None).unwrap_err();
-    assert_eq!(several.code, RefusalCode::AmbiguousSection);
+    assert_eq!(several.code, RefusalCode::AMBIGUOUS_SECTION);
     assert_eq!(
         several.reason.to_string(),
         "section-ambiguous (count: 2, title: \"x\", lines: 3, 5)"
@@ -172,14 +172,14 @@ fn sections_are_found_by_lenient_titles() {
     assert_eq!(start("x", Some(2)).unwrap(), 5);
     assert_eq!(
         start("x", Some(0)).unwrap_err().code,
-        RefusalCode::SectionNotFound
+        RefusalCode::SECTION_NOT_FOUND
     );
     assert_eq!(
         start("x", Some(3)).unwrap_err().code,
-        RefusalCode::SectionNotFound
+        RefusalCode::SECTION_NOT_FOUND
     );
     let none = start("q", None).unwrap_err();
-    assert_eq!(none.code, RefusalCode::SectionNotFound);
+    assert_eq!(none.code, RefusalCode::SECTION_NOT_FOUND);
     assert!(
         none.reason.to_string().contains("\"里程碑\", \"Goals\""),
         "{}",
@@ -187,7 +187,7 @@ fn sections_are_found_by_lenient_titles() {
     );
     assert_eq!(
         refusal_code(text, "q", Delete),
-        RefusalCode::SectionNotFound
+        RefusalCode::SECTION_NOT_FOUND
     );
     assert!(edit_section(text, "q", Some(1), Set("a")).is_err());
 }
@@ -282,7 +282,7 @@ proptest! {
 fn title_that_looks_like_a_heading_is_literal() {
     let text = "# # k\n\n# two\n";
     let refused = edit_section(text, "# k", None, Set(" # k\n"));
-    assert_eq!(refused.unwrap_err().code, RefusalCode::InvalidSection);
+    assert_eq!(refused.unwrap_err().code, RefusalCode::INVALID_SECTION);
     let splice = edit_section(text, "# k", None, Set("# # k\nwords\n")).unwrap();
     assert_eq!(splice.apply(text), "# # k\n\nwords\n\n# two\n");
 }

@@ -104,12 +104,12 @@ fn hire_beyond_a_limit_is_refused() {
     let table: [(&str, u32, Change, Option<RefusalCode>); 10] = [
         ("root", 0, |_| {}, None),
         ("boss", 2, |_| {}, None),
-        ("boss", 3, |_| {}, Some(RefusalCode::HireLimit)),
+        ("boss", 3, |_| {}, Some(RefusalCode::HIRE_LIMIT)),
         (
             "root",
             0,
             |case| case.state.children.push(AgentId::user()),
-            Some(RefusalCode::HireLimit),
+            Some(RefusalCode::HIRE_LIMIT),
         ),
         (
             "boss",
@@ -121,13 +121,13 @@ fn hire_beyond_a_limit_is_refused() {
             "boss",
             1,
             |case| case.run.agents = 4,
-            Some(RefusalCode::HireLimit),
+            Some(RefusalCode::HIRE_LIMIT),
         ),
         (
             "boss",
             1,
             |case| case.run.hired_at = vec![999_000, 999_500],
-            Some(RefusalCode::HireLimit),
+            Some(RefusalCode::HIRE_LIMIT),
         ),
         (
             "boss",
@@ -139,13 +139,13 @@ fn hire_beyond_a_limit_is_refused() {
             "boss",
             1,
             |case| case.run.status = RunStatus::Stopped,
-            Some(RefusalCode::WrongState),
+            Some(RefusalCode::WRONG_STATE),
         ),
         (
             "boss",
             1,
             |case| case.brief = " ",
-            Some(RefusalCode::InvalidBrief),
+            Some(RefusalCode::INVALID_BRIEF),
         ),
     ];
     for (n, (parent, depth, change, expected)) in table.into_iter().enumerate() {
@@ -172,7 +172,7 @@ fn hire_beyond_a_limit_is_refused() {
     dismissed.state.status = MemberStatus::Dismissed;
     assert_eq!(
         dismissed.decide().unwrap_err().code,
-        RefusalCode::PermissionDenied
+        RefusalCode::PERMISSION_DENIED
     );
 }
 

@@ -93,7 +93,7 @@ fn directories_overlap_by_component() {
             None => assert!(answer.is_ok(), "{ours}"),
             Some(relation) => {
                 let refusal = answer.unwrap_err();
-                assert_eq!(refusal.code, RefusalCode::WorkspaceOverlaps);
+                assert_eq!(refusal.code, RefusalCode::WORKSPACE_OVERLAPS);
                 assert_eq!(
                     refusal.reason.arg("relation").unwrap().to_string(),
                     relation
@@ -128,7 +128,7 @@ fn abandoning_a_workspace_needs_force() {
         match answer {
             Err(refusal) => {
                 assert!(!accepted, "{refusal:?}");
-                assert_eq!(refusal.code, RefusalCode::WorkspaceExists);
+                assert_eq!(refusal.code, RefusalCode::WORKSPACE_EXISTS);
             }
             Ok((workspace, changes)) => {
                 assert!(accepted);
@@ -162,10 +162,10 @@ fn binding_is_allowed_for_the_agent_and_registry_managers() {
     assert!(check_may_bind(&head, &policy, &caller("user")).is_ok());
     assert!(check_may_bind(&head, &policy, &caller("ada")).is_ok());
     let other = check_may_bind(&head, &policy, &caller("bob")).unwrap_err();
-    assert_eq!(other.code, RefusalCode::PermissionDenied);
+    assert_eq!(other.code, RefusalCode::PERMISSION_DENIED);
     for who in ["user", "bob"] {
         let refusal = check_may_bind(&subordinate, &policy, &caller(who)).unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::InvalidWorkspace);
+        assert_eq!(refusal.code, RefusalCode::INVALID_WORKSPACE);
         assert_eq!(refusal.reason.arg("supervisor").unwrap().to_string(), "ada");
     }
 }
@@ -177,7 +177,7 @@ fn using_another_workspace_is_allowed_only_for_the_person() {
     assert!(check_workspace_use(&caller("bob"), Some(&own), &own).is_ok());
     for own in [None, Some(&own)] {
         let refusal = check_workspace_use(&caller("bob"), own, &other).unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::PermissionDenied);
+        assert_eq!(refusal.code, RefusalCode::PERMISSION_DENIED);
     }
 }
 
@@ -190,7 +190,7 @@ fn refusal_without_a_workspace_names_the_case() {
         ("ada", true, "workspace-not-assigned"),
     ] {
         let refusal = workspace_not_assigned(&id(who), registered);
-        assert_eq!(refusal.code, RefusalCode::WorkspaceNotAssigned);
+        assert_eq!(refusal.code, RefusalCode::WORKSPACE_NOT_ASSIGNED);
         assert_eq!(refusal.reason.id(), reason);
     }
 }

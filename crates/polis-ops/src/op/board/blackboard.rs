@@ -142,7 +142,7 @@ pub async fn write_blackboard(
         // Release our lock while waiting, so that the lease holder can write.
         drop(guard);
         match result {
-            Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::BoardLocked => {
+            Err(OpError::Refused(refusal)) if refusal.code == RefusalCode::BOARD_LOCKED => {
                 request
                     .app
                     .clock
@@ -153,7 +153,7 @@ pub async fn write_blackboard(
             Ok(result) => return Ok(result),
             // Another program created and locked the file in the meantime; the next attempt waits for its
             // lock.
-            Err(OpError::Failed(failure)) if failure.code == RefusalCode::BoardLocked => {}
+            Err(OpError::Failed(failure)) if failure.code == RefusalCode::BOARD_LOCKED => {}
             Err(error) => return Err(error),
         }
     }

@@ -155,7 +155,7 @@ fn check_expected_section(
     let found = find_section(&loaded.text, &outline, &params.title, params.nth);
     let digest = match found {
         Ok(section) => section_digest(&loaded.text, section),
-        Err(refusal) if refusal.code == RefusalCode::SectionNotFound => ABSENT_SECTION.to_owned(),
+        Err(refusal) if refusal.code == RefusalCode::SECTION_NOT_FOUND => ABSENT_SECTION.to_owned(),
         Err(refusal) => return Err(refusal),
     };
     if digest == expected {

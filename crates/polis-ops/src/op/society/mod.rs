@@ -170,7 +170,7 @@ async fn resolve_run(
         None => own_run_id(caller)?,
     };
     let run = match load_run(&request.app, &id).await {
-        Err(error) if error.code() == RefusalCode::RunNotFound && run_id.is_none() => {
+        Err(error) if error.code() == RefusalCode::RUN_NOT_FOUND && run_id.is_none() => {
             return Err(Refusal::from(OperationRefusal::NoRunNamed).into());
         }
         run => run?,

@@ -38,7 +38,7 @@ impl FakeLog {
     fn result_if_available<T>(&self, answer: T) -> Result<T, PortError> {
         if self.unavailable.load(Ordering::SeqCst) {
             return Err(PortError::from(Refusal::new(
-                RefusalCode::StoreUnavailable,
+                RefusalCode::STORE_UNAVAILABLE,
                 Reason::new("test-failure"),
             )));
         }

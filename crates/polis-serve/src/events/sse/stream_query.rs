@@ -158,7 +158,7 @@ mod tests {
         ];
         for (uri, last) in bad {
             let refusal = parse_request(uri, last).unwrap_err();
-            assert_eq!(refusal.code, RefusalCode::InvalidInput, "{uri} {last:?}");
+            assert_eq!(refusal.code, RefusalCode::INVALID_INPUT, "{uri} {last:?}");
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(since(Some(0)).start_position(9), Ok(0));
         assert_eq!(
             since(Some(10)).start_position(9).unwrap_err().code,
-            RefusalCode::InvalidInput
+            RefusalCode::INVALID_INPUT
         );
     }
 }

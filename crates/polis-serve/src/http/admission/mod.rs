@@ -159,7 +159,7 @@ impl RequestAdmission {
             // A browser session is valid only for web pages, which check it themselves.
             Ok(admitted) if admitted.is_session => return Err(self.count_failure(state, peer)),
             Ok(admitted) => admitted,
-            Err(error) if error.code() == RefusalCode::Unauthorized => {
+            Err(error) if error.code() == RefusalCode::UNAUTHORIZED => {
                 return Err(self.count_failure(state, peer));
             }
             Err(error) => return Err(error.into()),

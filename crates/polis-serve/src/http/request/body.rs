@@ -153,6 +153,7 @@ fn compress_gzip_blocking(bytes: &[u8]) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refusal_tables::HttpCode;
     use polis_core::RefusalCode;
 
     fn header_map(name: http::HeaderName, value: &str) -> HeaderMap {
@@ -220,13 +221,13 @@ mod tests {
         let time = Duration::from_secs(5);
         assert_eq!(read_body(whole("12345"), 5, time).await.unwrap(), "12345");
         let refused = read_body(whole("123456"), 5, time).await.unwrap_err();
-        assert_eq!(refused.code, RefusalCode::RequestTooLarge);
+        assert_eq!(refused.code, RefusalCode::REQUEST_TOO_LARGE);
         // A body that never ends runs into the timeout.
         let pending = Body::new(PendingBody);
         let refused = read_body(pending, 5, Duration::from_millis(10))
             .await
             .unwrap_err();
-        assert_eq!(refused.code, RefusalCode::RequestTimeout);
+        assert_eq!(refused.code, HttpCode::REQUEST_TIMEOUT);
     }
 
     struct PendingBody;

@@ -368,7 +368,7 @@ mod tests {
         ] {
             assert_eq!(
                 parse_query(bad).unwrap_err().code,
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 "{bad}"
             );
         }
@@ -408,7 +408,7 @@ mod tests {
         ] {
             assert_eq!(
                 body(bad).unwrap_err().code,
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 "{bad}"
             );
         }

@@ -194,7 +194,7 @@ mod tests {
         for bad in ["", "127.0.0.1", "unix:", ":::", "127.0.0.1:99999"] {
             assert_eq!(
                 ListenAddress::parse(bad).unwrap_err().code,
-                RefusalCode::InvalidInput,
+                RefusalCode::INVALID_INPUT,
                 "{bad}"
             );
         }

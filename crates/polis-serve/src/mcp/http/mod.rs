@@ -230,7 +230,7 @@ fn refusal_response(error: &OpError, lang: UiLanguage) -> McpHttpResponse {
     let output = ToolOutput::from_error(error, lang, false);
     let mut answer = Response::new(Full::new(Bytes::from(output.document.to_string())).boxed());
     *answer.status_mut() = match error.kind() {
-        RefusalKind::Forbidden if error.code() == RefusalCode::Unauthorized => {
+        RefusalKind::Forbidden if error.code() == RefusalCode::UNAUTHORIZED => {
             StatusCode::UNAUTHORIZED
         }
         RefusalKind::Forbidden => StatusCode::FORBIDDEN,
@@ -242,7 +242,7 @@ fn refusal_response(error: &OpError, lang: UiLanguage) -> McpHttpResponse {
     };
     let headers = answer.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON_MEDIA_TYPE));
-    if error.code() == RefusalCode::Unauthorized {
+    if error.code() == RefusalCode::UNAUTHORIZED {
         headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     answer

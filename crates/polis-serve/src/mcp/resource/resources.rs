@@ -352,7 +352,7 @@ async fn read_file_resource(
             }
             Ok(text.into_contents())
         }
-        Err(error) if error.code() == RefusalCode::NotText => {
+        Err(error) if error.code() == RefusalCode::NOT_TEXT => {
             params.encoding = FileEncoding::Base64;
             params.max_bytes = Some(MAX_BINARY_BYTES);
             let found = op::read_file(&identity.request(app), None, &params).await?;
@@ -388,7 +388,7 @@ mod tests {
         for bad in ["", "5", "task:5", "pending:x", "completed:1"] {
             assert_eq!(
                 ResourceCursor::parse(bad).unwrap_err().code,
-                RefusalCode::InvalidInput
+                RefusalCode::INVALID_INPUT
             );
         }
     }

@@ -165,7 +165,7 @@ mod tests {
             let chosen = tool.area == OperationArea::Tasks && tool.is_offered_to_agents;
             assert_eq!(found.is_ok(), chosen, "{}", tool.name);
             if let Err(refusal) = found {
-                assert_eq!(refusal.code, RefusalCode::ToolNotFound);
+                assert_eq!(refusal.code, RefusalCode::TOOL_NOT_FOUND);
             }
         }
         assert!(listed_names("tasks", "all").contains(&"TaskApprove".to_owned()));
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn unknown_tool_group_is_refused() {
         let refusal = Toolset::from_groups(["tasks", "everything"]).unwrap_err();
-        assert_eq!(refusal.code, RefusalCode::InvalidInput);
+        assert_eq!(refusal.code, RefusalCode::INVALID_INPUT);
     }
 
     #[test]

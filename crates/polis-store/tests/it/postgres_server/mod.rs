@@ -415,7 +415,7 @@ async fn commit_behind_a_lock_times_out() {
         .unwrap();
     let begun = Instant::now();
     let error = store.commit(create_changeset()).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreBusy, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_BUSY, "{error:?}");
     assert!(begun.elapsed() < Duration::from_secs(30));
     assert_eq!(
         store.last_task_number().await.unwrap(),
@@ -438,10 +438,10 @@ async fn read_only_database_is_reported() {
     let store = connect_store(&format!("{url}%20-c%20default_transaction_read_only%3Don")).await;
     assert_eq!(store.last_task_number().await.unwrap(), 1);
     let error = store.commit(create_changeset()).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreReadOnly, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_READ_ONLY, "{error:?}");
     let mut stream = QueuedChangesets(vec![create_changeset()].into_iter());
     let error = store.commit_stream(&mut stream).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreReadOnly, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_READ_ONLY, "{error:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -476,7 +476,7 @@ async fn connection_failure_is_explained_without_the_password() {
     let error = PostgresStore::connect(away, STORE_TIMEOUT)
         .await
         .unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreUnavailable);
+    assert_eq!(error.code, RefusalCode::STORE_UNAVAILABLE);
     assert!(!format!("{error:?}").contains("geheim"));
     let tls = format!("{away}?sslmode=require");
     let error = PostgresStore::connect(&tls, STORE_TIMEOUT)
@@ -505,7 +505,7 @@ async fn connection_failure_is_explained_without_the_password() {
     let error = PostgresStore::connect(&url, STORE_TIMEOUT)
         .await
         .unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreTooNew);
+    assert_eq!(error.code, RefusalCode::STORE_TOO_NEW);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -101,7 +101,7 @@ async fn lost_commit_or_response_is_reported_correctly() {
 
     wire.set_fault(DROP_COMMIT);
     let error = store.commit(create_changeset()).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreUnavailable, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_UNAVAILABLE, "{error:?}");
     assert!(
         error
             .render(Surface::Cli, UiLanguage::En)
@@ -123,7 +123,7 @@ async fn lost_commit_or_response_is_reported_correctly() {
     wire.set_fault(DROP_COMMIT);
     let mut stream = QueuedChangesets(vec![put_changeset(4, 0)].into_iter());
     let error = store.commit_stream(&mut stream).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreUnavailable, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_UNAVAILABLE, "{error:?}");
 
     // A turn proves the commit it belongs to, like an event.
     let turn = |n: u64| {
@@ -141,7 +141,7 @@ async fn lost_commit_or_response_is_reported_correctly() {
     assert_eq!(spoken().await, 2);
     wire.set_fault(DROP_COMMIT);
     let error = store.commit(turn(2)).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreUnavailable, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_UNAVAILABLE, "{error:?}");
     assert_eq!(spoken().await, 2);
     commit_ok(&store, turn(2)).await;
     // So does a message.
@@ -160,20 +160,20 @@ async fn lost_commit_or_response_is_reported_correctly() {
     assert_eq!(commit_ok(&store, letter("one")).await.messages, [1]);
     wire.set_fault(DROP_COMMIT);
     let error = store.commit(letter("two")).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreUnavailable, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_UNAVAILABLE, "{error:?}");
     assert_eq!(commit_ok(&store, letter("two")).await.messages, [2]);
     // Without any of them the outcome cannot be known.
     wire.set_fault(DROP_COMMIT_RESPONSE);
     let unproven = empty_changeset().with_write(StoreWrite::RaiseTaskNumber(3));
     let error = store.commit(unproven).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::CommitUnknown, "{error:?}");
+    assert_eq!(error.code, RefusalCode::COMMIT_UNKNOWN, "{error:?}");
 
     wire.set_fault(DROP_EVERYTHING);
     let begun = Instant::now();
     let error = store.last_task_number().await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreBusy, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_BUSY, "{error:?}");
     let error = store.commit(create_changeset()).await.unwrap_err();
-    assert_eq!(error.code, RefusalCode::StoreUnavailable, "{error:?}");
+    assert_eq!(error.code, RefusalCode::STORE_UNAVAILABLE, "{error:?}");
     assert!(begun.elapsed() < 4 * patience);
     wire.set_fault(NO_FAULT);
     assert_eq!(
@@ -184,7 +184,10 @@ async fn lost_commit_or_response_is_reported_correctly() {
 
 /// Returns whether a code means that nothing was written because the server is unreachable or too busy.
 fn is_unavailable(code: RefusalCode) -> bool {
-    matches!(code, RefusalCode::StoreUnavailable | RefusalCode::StoreBusy)
+    matches!(
+        code,
+        RefusalCode::STORE_UNAVAILABLE | RefusalCode::STORE_BUSY
+    )
 }
 
 /// Runs many writers while `trouble` happens. Acknowledged writes exist; writes reported as "nothing was
@@ -226,7 +229,7 @@ async fn write_during_faults(name: &str, trouble: impl AsyncFnOnce()) {
                 };
                 match error.code {
                     away if is_unavailable(away) => assert_eq!(there, at, "{error:?}"),
-                    RefusalCode::CommitUnknown => assert!(there == at || there == at + 1),
+                    RefusalCode::COMMIT_UNKNOWN => assert!(there == at || there == at + 1),
                     _ => panic!("{error:?}"),
                 }
                 at = there;

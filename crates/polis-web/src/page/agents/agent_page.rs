@@ -38,7 +38,7 @@ pub(super) async fn show_agent(
         Ok(agent) => Some(agent),
         // An unregistered name may still hold tasks.
         Err(error)
-            if error.code() == RefusalCode::AgentNotFound
+            if error.code() == RefusalCode::AGENT_NOT_FOUND
                 && (!tasks.is_empty() || id.is_user()) =>
         {
             None
@@ -71,7 +71,7 @@ pub(super) async fn refresh_agent(
 ) -> Result<Response, PageError> {
     let tasks = load_held_tasks(&context, &id).await?;
     let found = match op::show_agent(&context.request, &id).await {
-        Err(error) if error.code() == RefusalCode::AgentNotFound => None,
+        Err(error) if error.code() == RefusalCode::AGENT_NOT_FOUND => None,
         found => Some(found.or_page_error(&context)?),
     };
     let status = render_agent_status(&context, &id, found.as_ref(), &tasks).await?;

@@ -56,7 +56,7 @@ pub(super) async fn restore_version(
     match op::restore_board(&context.request, &request).await {
         Ok(_) => Ok(redirect_to_board(call)),
         // The board changed after the confirmation page was rendered, so its diff is outdated: ask again.
-        Err(error) if error.code() == RefusalCode::VersionConflict => {
+        Err(error) if error.code() == RefusalCode::VERSION_CONFLICT => {
             let mut response =
                 board_history::restore_confirmation_page(call, version, Some(&error)).await?;
             *response.status_mut() = problem::status_for_code(error.code());

@@ -188,7 +188,7 @@ pub(super) async fn save_edit(call: &BoardRequest, sent: BoardForm) -> Result<Re
         return Ok(Redirect::to(&board_url::board_url(board)).into_response());
     };
     let body = match (error.code(), conflict_version(&error)) {
-        (RefusalCode::VersionConflict, Some(now)) => render_conflict(call, &draft, now).await?,
+        (RefusalCode::VERSION_CONFLICT, Some(now)) => render_conflict(call, &draft, now).await?,
         _ => {
             html! { (render_error_notice(context.preferences, &error, false)) (render_editor_form(call, &draft, false)) }
         }
@@ -258,10 +258,10 @@ async fn render_conflict(
     };
     Ok(html! {
         div.conflict {
-            div.notice.warn role="alert" data-code=(RefusalCode::VersionConflict) {
+            div.notice.warn role="alert" data-code=(RefusalCode::VERSION_CONFLICT) {
                 p { b { (msg::board_conflict_title(context.lang())) } }
                 p { (msg::board_conflict_explanation(context.lang())) }
-                code { (RefusalCode::VersionConflict) }
+                code { (RefusalCode::VERSION_CONFLICT) }
             }
             (changed)
             section.card { h2 { (msg::board_conflict_changes_if_saved(context.lang())) }
@@ -292,7 +292,7 @@ async fn load_current_section(
     };
     match op::read_board(&context.request, &request).await {
         Ok(view) => Ok(view.content.unwrap_or_default()),
-        Err(error) if error.code() == RefusalCode::SectionNotFound => Ok(Arc::default()),
+        Err(error) if error.code() == RefusalCode::SECTION_NOT_FOUND => Ok(Arc::default()),
         Err(error) => Err(PageError::new(context, error)),
     }
 }

@@ -134,7 +134,7 @@ async fn render_comparison(
     let context = &call.context;
     let new = load_version_text(call, to).await?;
     let old = match fetch_version_text(call, from).await {
-        Err(error) if error.code() == RefusalCode::VersionNotFound && !explicit => {
+        Err(error) if error.code() == RefusalCode::VERSION_NOT_FOUND && !explicit => {
             return Ok(html! { p.muted { (msg::board_oldest_version(context.lang(), to)) } });
         }
         old => old.or_page_error(context)?,

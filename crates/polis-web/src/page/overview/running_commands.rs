@@ -69,7 +69,7 @@ async fn load_running_commands(context: &RequestContext) -> Result<RunningComman
     let listed = match op::list_commands(&context.request, &params).await {
         Ok(listed) => listed,
         // A caller without a workspace runs no commands.
-        Err(error) if error.code() == polis_core::RefusalCode::WorkspaceNotAssigned => {
+        Err(error) if error.code() == polis_core::RefusalCode::WORKSPACE_NOT_ASSIGNED => {
             return Ok(RunningCommands {
                 shown: Vec::new(),
                 total: 0,

@@ -64,7 +64,7 @@ pub(super) async fn save_task(
         },
     };
     let body = match error.code() {
-        RefusalCode::VersionMismatch => {
+        RefusalCode::VERSION_MISMATCH => {
             edit_conflict::render_conflict_page(&context, id, edited.version, mine).await?
         }
         _ => {

@@ -146,7 +146,7 @@ mod tests {
         let read = |text| parse_task_numbers(text).map(|ids| format_task_numbers(&ids));
         assert_eq!(read(" #3, 7 ，9、3\n").unwrap(), "3, 7, 9");
         assert_eq!(read("").unwrap(), "");
-        assert_eq!(read("three").unwrap_err().code, RefusalCode::InvalidInput);
-        assert_eq!(read("0").unwrap_err().code, RefusalCode::InvalidInput);
+        assert_eq!(read("three").unwrap_err().code, RefusalCode::INVALID_INPUT);
+        assert_eq!(read("0").unwrap_err().code, RefusalCode::INVALID_INPUT);
     }
 }

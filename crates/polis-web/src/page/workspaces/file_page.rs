@@ -73,14 +73,14 @@ pub(super) async fn show_file(
     };
     let content = match op::read_file(&context.request, Some(&id), &request).await {
         Ok(content) => render_file(&context, &id, &path, content, display).await?,
-        Err(error) if error.code() == RefusalCode::NotText => html! {
+        Err(error) if error.code() == RefusalCode::NOT_TEXT => html! {
             div.empty {
                 h2 { (msg::workspace_file_not_text(context.lang())) }
                 p { (msg::workspace_file_not_text_explanation(context.lang())) }
                 p { (render_download_link(&context, &id, &path)) }
             }
         },
-        Err(error) if error.code() == RefusalCode::FileNotFound => {
+        Err(error) if error.code() == RefusalCode::FILE_NOT_FOUND => {
             // The tree is still useful.
             render_error_notice(context.preferences, &error, false)
         }

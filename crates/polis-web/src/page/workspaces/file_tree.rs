@@ -146,7 +146,7 @@ async fn load_and_render_tree(
     let first = match list_directory(context, id, "", None).await {
         Ok(list) => list,
         // Nothing was written yet.
-        Err(error) if error.code() == RefusalCode::FileNotFound => {
+        Err(error) if error.code() == RefusalCode::FILE_NOT_FOUND => {
             return Ok(render_tree_fragment(context, id, current, &opened));
         }
         Err(error) => return Err(PageError::new(context, error)),

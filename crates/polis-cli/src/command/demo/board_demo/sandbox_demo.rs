@@ -32,7 +32,7 @@ pub(super) fn run_sandbox_demo(context: &CommandContext, out: &CliOutput) -> Res
     context.block_on(op::write_file(&request, None, &write))?;
     let checked = match context.block_on(run_in_sandbox(&request, "sh check.sh", lang)) {
         Ok(result) => result,
-        Err(error) if error.code() == RefusalCode::SandboxUnavailable => {
+        Err(error) if error.code() == RefusalCode::SANDBOX_UNAVAILABLE => {
             return print_unless_json(out, msg::cli_demo_sandbox_missing(lang));
         }
         Err(error) => return Err(error.into()),

@@ -24,7 +24,7 @@ pub(super) fn register_agent(
     let app = &context.app;
     let existing = match context.block_on(op::show_agent(&app.person_request(), id)) {
         Ok(agent) => agent,
-        Err(error) if error.code() == RefusalCode::AgentNotFound => {
+        Err(error) if error.code() == RefusalCode::AGENT_NOT_FOUND => {
             let roles = &app.settings.roles;
             let params = AgentAddParams {
                 id: id.clone(),
@@ -37,7 +37,7 @@ pub(super) fn register_agent(
             match context.block_on(op::add_agent(&app.request(&context.agent), &params)) {
                 Ok(agent) => return Ok((agent, true)),
                 // A concurrent registration won, with this name or one that differs only by case.
-                Err(error) if error.code() == RefusalCode::AgentExists => context
+                Err(error) if error.code() == RefusalCode::AGENT_EXISTS => context
                     .block_on(op::show_agent(&app.person_request(), id))
                     .map_err(|_| error)?,
                 Err(error) => return Err(error.into()),

@@ -188,7 +188,7 @@ fn next_id_is_highest_plus_one() {
     assert_eq!(next_decision_id(text), 10);
     assert_eq!(find_decision(text, "#x").unwrap().id, "x");
     let refusal = find_decision(text, "4").unwrap_err();
-    assert_eq!(refusal.code, RefusalCode::DecisionNotFound);
+    assert_eq!(refusal.code, RefusalCode::DECISION_NOT_FOUND);
 }
 
 #[test]

@@ -42,13 +42,13 @@ fn quorum_approves_and_approval_is_final() {
         veto_decision(&two, Voter::Person, &all, "no"),
         appeal_decision(&two, Voter::Agent("m"), &all),
     ] {
-        assert_eq!(refused.unwrap_err().code, RefusalCode::DecisionClosed);
+        assert_eq!(refused.unwrap_err().code, RefusalCode::DECISION_CLOSED);
     }
     assert_eq!(
         sign_decision(&one, Voter::Agent("m"), &all)
             .unwrap_err()
             .code,
-        RefusalCode::NotASigner
+        RefusalCode::NOT_A_SIGNER
     );
 }
 
@@ -87,7 +87,7 @@ fn appeal_starts_a_second_vote() {
         appeal_decision(&rejected, Voter::Agent("x"), &all)
             .unwrap_err()
             .code,
-        RefusalCode::NotASigner
+        RefusalCode::NOT_A_SIGNER
     );
     let appealed = appeal_decision(&rejected, Voter::Agent("m"), &all).unwrap();
     assert_eq!(appealed.appealed_by.as_deref(), Some("m"));

@@ -11,7 +11,7 @@ use crate::workspace::command::MAX_COMMAND_BYTES;
 /// Returns the reason a command is refused for, by its name in the list.
 fn blocked_reason(command: &str) -> Option<String> {
     let refusal = check_blocklist(command).err()?;
-    assert_eq!(refusal.code, RefusalCode::CommandBlocked, "{command:?}");
+    assert_eq!(refusal.code, RefusalCode::COMMAND_BLOCKED, "{command:?}");
     let Some(RefusalDetails::Blocked { reason }) = refusal.details.as_deref() else {
         panic!("no reason for {command:?}");
     };
@@ -79,7 +79,7 @@ fn documented_dangerous_commands_are_refused() {
 #[test]
 fn refusal_has_the_documented_reason() {
     let refusal = check_blocklist("sudo ls").unwrap_err();
-    assert_eq!(refusal.code, RefusalCode::CommandBlocked);
+    assert_eq!(refusal.code, RefusalCode::COMMAND_BLOCKED);
     let json = serde_json::to_value(refusal.details).unwrap();
     assert_eq!(json["reason"], "危险命令被禁止: sudo");
 }
