@@ -190,7 +190,7 @@ mod tests {
                 "task/5",
                 r#"{"op":"update","code":"version_mismatch"}"#,
                 "ada was refused an operation on task #5: update (version_mismatch)",
-                "ada 对任务 #5 的操作被拒绝：修改（您读取之后，任务已被改动）",
+                "ada 对任务 #5 的操作被拒绝：修改（你读取之后，任务已被改动）",
             ),
             (
                 "task.updated",
