@@ -1,8 +1,8 @@
 //! Commands in a workspace: the parameters of `run_command`, and the request that is made from them.
 //!
 //! A command passes through three types. [`CommandRequest`] is what the caller asked for, validated. The sandbox
-//! plan, in `polis-workspace`, is what the kernel is told to do. [`CommandOutcome`](super::command_outcome) is how
-//! the command ended.
+//! plan, in `polis-workspace`, is the same in the form of the kernel's calls.
+//! [`CommandOutcome`](super::command_outcome) is how the command ended.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -111,7 +111,7 @@ impl From<CommandEnding> for CommandEndingFields {
 }
 
 impl From<CommandEndingFields> for CommandEnding {
-    /// Reads every stored form. A record without any of the fields is that of a command whose end nobody waited for.
+    /// Reads every stored form. A record without any of the fields belongs to a command that polis did not wait for.
     fn from(fields: CommandEndingFields) -> Self {
         let signal = fields.signal.as_deref().and_then(signal_number);
         match (fields.exit_code, signal) {
