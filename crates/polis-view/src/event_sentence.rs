@@ -1,9 +1,9 @@
 //! Formats an event of the event log as a sentence: actor, verb, object, and the most important details.
 //!
 //! The parts are returned separately, so that a screen can turn them into links; [`EventSentence::text`]
-//! joins them. An event of a newer version, whose kind or payload is unknown, gets a general sentence. Only the
-//! event's own data is used, without further queries, so the sentence reveals nothing
-//! that the reader may not see.
+//! joins them. An event of an unknown kind (of a newer version) gets a general sentence; one of a known kind with an
+//! unknown payload gets its verb without details. Only the event's own data is used, without further queries,
+//! so the sentence reveals nothing that the reader may not see.
 
 use polis_core::{Event, EventKind, EventPayload};
 use polis_i18n::msg;

@@ -2,7 +2,8 @@
 //!
 //! Only layers and rows are computed here; node sizes and curves are up to the screen. Every edge between the
 //! given nodes is kept, including one that closes a cycle (the rules refuse cycles, but imported files may
-//! contain them). The time is linear in nodes and edges for any graph, except for sorting each layer.
+//! contain them). The time is linear in nodes and edges for any graph, except for sorting the edges and
+//! each layer.
 
 use std::collections::HashMap;
 use std::hash::Hash;

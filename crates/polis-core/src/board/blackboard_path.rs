@@ -2,7 +2,8 @@
 //! `shared/context.md` or `tasks/123/status.md`.
 //!
 //! Components consist of lower-case letters, digits and hyphens, and the file's extension is `.md`. Below
-//! `tasks`, the first component is the id of a task. Length and depth are limited, and `.` and `..` are
+//! `tasks`, the first component names a task and must contain a digit, such as `123` or `task-20260225-001`; it
+//! is not parsed as a `TaskId`. Length and depth are limited, and `.` and `..` are
 //! refused (path traversal), so that a path is safe below the blackboard's directory.
 
 use std::fmt;

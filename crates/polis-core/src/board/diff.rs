@@ -1,6 +1,6 @@
-//! Unified diffs of two texts, readable by people and applicable by programs.
+//! Unified diffs of two texts, readable by people and, unless truncated, applicable by programs.
 //!
-//! The output is limited in size; the changed lines come from `line_changes`.
+//! Lines beyond the size limit are only counted. The changed lines come from `line_changes`.
 
 use std::ops::Range;
 

@@ -3,7 +3,8 @@
 //! The same code serves every tool. The caller is already authenticated (`admission`). Token scopes are
 //! checked here; what the agent itself may do is decided by the operation. Conditional requests (`If-Match`)
 //! and idempotency keys (`Idempotency-Key`) are handled here as well. Every call except of a command has a
-//! timeout. A call with effects outside of the store runs to its end even if the client disconnects.
+//! timeout. A call that acts outside of the store runs to its end, and into the log, even if the client
+//! disconnects; a command is stopped then.
 
 use std::sync::Arc;
 use std::time::Instant;

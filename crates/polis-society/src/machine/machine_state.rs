@@ -1,7 +1,7 @@
 //! The states of a member's machine, with the data that is valid in each of them.
 //!
 //! A state stands for the effect that the driver performs, and the event that answers it leads to the next
-//! state (`transition`). Four kinds of data exist in some states only:
+//! state (`machine_transition`). Four kinds of data exist in some states only:
 //!
 //! - Calls without results ([`CallQueue`]): while a call is checked or executed, and during a commit or a
 //!   sleep between two calls. The mailbox is read and the model is asked only after all calls of a response

@@ -6,7 +6,7 @@
 //! machine that is restored from the store continues from the stored state.
 //!
 //! - `machine_state`: the states, each with the data that is valid in it
-//! - `transition`: the next state for each state and event, and the effect that each state stands for
+//! - `machine_transition`: the next state for each state and event, and the effect that each state stands for
 //! - `model_request`, `tool_calls`: record what happened, and return what has to be done next
 //! - `turn_draft`: what the next commit stores; `external_change`: commits that conflict
 //! - `restore`: the state after a restart

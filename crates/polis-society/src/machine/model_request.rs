@@ -1,5 +1,5 @@
 //! Model requests: takes unread messages into the conversation, compacts the context if it is too long, and
-//! records the response, the summary or the failure. The states that follow are chosen by `transition`.
+//! records the response, the summary or the failure. The states that follow are chosen by `machine_transition`.
 //!
 //! A member is parked if its model fails permanently or its responses are repeatedly incomplete. Its
 //! supervisor gets a notice, and the member stays that way until it is resumed.

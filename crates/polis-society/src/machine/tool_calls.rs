@@ -1,10 +1,10 @@
 //! The tool calls of a response: decides how the next call continues (repetition, approval, budget, kind of
-//! execution), and records a result for each call, also for those that are not executed. The states that
-//! follow are chosen by `transition`. Built-in tools are executed here; for all others the driver gets an
-//! effect.
+//! execution), and records a result for each call, also for those that are not executed; calls beyond the
+//! maximum are only counted in a note. `machine_transition` chooses the states that follow. Built-in tools are
+//! executed here; for all others the driver gets an effect.
 //!
-//! A call with an effect outside of the store is recorded before it starts. If its process ends meanwhile, it
-//! is repeated only if it is idempotent; otherwise its result is that it was interrupted.
+//! A call with an effect outside of the store is recorded before it starts. If the polis process ends meanwhile,
+//! the call is repeated only if it is idempotent; otherwise its result is that it was interrupted.
 
 use polis_core::Refusal;
 use polis_core::society::member::{MemberState, MemberStatus};

@@ -1,4 +1,4 @@
-//! Set of model endpoints as one language model: selects endpoints by name or tag, retry with backoff,
+//! Set of model endpoints as one language model: selects endpoints by name or tag, retries with backoff,
 //! fails over to other endpoints with the same tag, and honours rate limits.
 //!
 //! A call fails when it is cancelled, when its prompt is too long, or when all its endpoints are given up:

@@ -1,10 +1,11 @@
-//! Memory budget shared by all file operations of this process.
+//! Limits on the memory of file operations: of each walk through a tree, and of all operations of this process
+//! together.
 //!
 //! A tree created by an agent must not exhaust a server's memory, even if many requests access it
-//! concurrently. Operations that walk trees share [`TREE_SLOTS`], weighted by the memory each needs besides
-//! its walk. Operations that need much more, such as a walk through a tree that branches at every level or
-//! the edit of a large file, run one at a time ([`LargeOperationGuard`]). Small operations do not wait for
-//! large ones, except for a slot.
+//! concurrently. A walk beyond its own limit ([`WalkMemory`]) is incomplete. Searches, listings and counts
+//! share [`TREE_SLOTS`], weighted by the memory each needs besides its walk. Large walks and edits of large
+//! files run one at a time ([`LargeOperationGuard`]); large quota walks have a guard of their own. Small
+//! operations do not wait for large ones, except for a slot.
 //!
 //! Guards cannot deadlock: a thread that holds the guard of edits waits at most for that of quota walks, and
 //! a thread that holds that one waits for nothing. File locks, which a command may hold for long, are taken

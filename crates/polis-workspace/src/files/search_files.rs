@@ -1,10 +1,9 @@
-//! Searches the content of files line by line, with ripgrep's matcher. Binary files are skipped, and so are
-//! hidden files and those excluded by `.gitignore` or `.ignore`, unless all files are requested or one of the
-//! given globs matches them.
+//! Searches the content of files line by line, with ripgrep's matcher and searcher. Binary files are always
+//! skipped; hidden and ignored files (`.gitignore`, `.ignore`) are too, unless all files are requested or a glob
+//! matches them. Globs also restrict the search to matching files.
 //!
-//! Files and `.gitignore`s are reached through open directories and single names, as everywhere in this
-//! crate: no link in the tree is followed, no pipe blocks. Only the matching is ripgrep's. A search that
-//! reaches a limit says so in its result (`truncated`).
+//! Links in the requested path are followed within the workspace, links found below it never; no pipe blocks.
+//! `truncated` reports limits on matches and tree size, not an overlong line or ignore file.
 
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -1,5 +1,5 @@
-//! `polis demo board`: a small team of real processes works on a task board and a whiteboard. One of them is
-//! killed, and one runs a program in the team's workspace.
+//! `polis demo board`: a small team of real processes works on a task board and a whiteboard, and one of them is
+//! killed. Afterwards the command itself, acting as an agent of the team, runs a program in the team's workspace.
 //!
 //! The board, the claims, the leases and the kill are real; the work itself is a pause.
 

@@ -5,8 +5,8 @@
 //! that wait for descriptors fail. The kernel has no limit per command, so
 //! [`DescriptorLimits::from_user_limits`] derives one from these budgets before the command starts.
 //!
-//! The warden kills a command that [`exceeds_descriptor_limits`]. This counts pipes and estimates watches, but
-//! only of processes with unusually many epoll descriptors. It does not allocate.
+//! The warden kills a command that [`exceeds_descriptor_limits`]. This counts pipes, and estimates the
+//! watches of processes with unusually many epoll descriptors. It does not allocate.
 
 use std::os::fd::RawFd;
 

@@ -1,7 +1,7 @@
-//! In-place editing of YAML: lines are inserted below a key, and values are replaced at their position.
+//! In-place editing of YAML: inserts lines below a key, replaces values at their position, and removes entries.
 //!
-//! The parser reports exact start positions but only approximate ends, so ends are searched in the text. An
-//! edit of an unforeseen style produces a wrong text, which is detected when it is parsed again, and refused.
+//! The parser reports exact start positions but only approximate ends, so ends are searched in the text. Known
+//! unsupported styles are refused here; `entry_edit` parses each result again and refuses a wrong one.
 
 use std::ops::Range;
 
