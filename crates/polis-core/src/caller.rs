@@ -1,7 +1,8 @@
 //! The caller: the authenticated agent or person that an operation runs as.
 //!
-//! A surface resolves the caller (from `--as`, a token or a session) before it calls an operation. The caller
-//! is never an argument of the request itself.
+//! A surface determines the id of the agent (from `--as`, a token or a session). The operation resolves it to a
+//! [`Caller`], with the role of its registry entry, before it applies any rule. The caller is never an argument of the
+//! request itself.
 
 use crate::agent::{Agent, AgentStatus};
 use crate::id::AgentId;

@@ -7,8 +7,9 @@
 //! - **Connections** are kept for 30 seconds after their last request, and shared by all targets of one origin.
 //! - **HTTP/2** is used where a TLS endpoint offers it (ALPN), HTTP/1.1 otherwise.
 //! - **Proxies** are those of [`ProxySettings`]; the default is none.
-//! - **Root certificates** are those of the system, loaded once per process at the first TLS connection.
-//! - **Redirects are never followed.** Every request carries a secret, such as an API key or a signature, and a body
+//! - **Root certificates** are those of the system, loaded once per process at the first TLS connection. A client can
+//!   have additional ones ([`TlsRoots`]); it then loads its own set.
+//! - **Redirects are never followed.** A request can carry a secret, such as an API key or a signature, and has a body
 //!   that is meant for its receiver only; a redirect would send both to another host. A response with a 3xx status is
 //!   returned like any other.
 //! - **Compression** is neither requested nor decoded, so a limit on a body is a limit on the memory that it needs.

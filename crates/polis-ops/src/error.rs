@@ -1,8 +1,8 @@
 //! Error type of all operations, and its JSON form.
 //!
-//! An operation is either refused by a rule of `polis-core` or fails in a port (store, file system). Both
-//! carry a code, a reason and optional details. Surfaces render the reason, each with its own names for the next
-//! step and in the language of its reader.
+//! An operation is either refused, by a rule of `polis-core` or a check of its own (`OperationRefusal`), or fails in a
+//! port (store, file system). Both carry a code, a reason and optional details. Surfaces render the reason, each with
+//! its own names for the next step and in the language of its reader.
 
 use polis_core::refusal::Reason;
 use polis_core::{Refusal, RefusalCode, RefusalDetails, RefusalKind};

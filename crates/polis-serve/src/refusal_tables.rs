@@ -1,4 +1,6 @@
-//! Refusals of this crate: their messages, codes and arguments.
+//! Refusal tables of this crate, for HTTP requests, the start of a server, event streams, MCP requests and webhook
+//! deliveries: the message id and arguments of each refusal or problem, and the code of each refusal. The texts of
+//! the messages are in `polis-i18n/refusals`.
 
 use polis_core::AgentId;
 use polis_core::refusal::Reason;

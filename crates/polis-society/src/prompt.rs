@@ -1,9 +1,10 @@
 //! Prompt construction: the system message at the head of every prompt (rules, role, brief, position in the
 //! team) and the status message at its tail (time, hired agents, open tasks, remaining budget).
 //!
-//! Everything here is read from the store, so neither compaction nor a restart makes a member forget its
-//! role, its brief or its position. Constant parts are at the beginning of a prompt; the changing tail is at
-//! the end and is not stored. This allows prompt caching: providers recognize a prefix they have seen before.
+//! The facts about the member are read from the store, so neither compaction nor a restart makes it forget its
+//! role, its brief or its position; the rules are in the catalogue (`polis-i18n`). Constant parts are at the
+//! beginning of a prompt; the changing tail is at the end and is not stored. This allows prompt caching: providers
+//! recognize a prefix they have seen before.
 
 use polis_core::AgentId;
 use polis_core::society::brief::TaskBrief;

@@ -1,4 +1,6 @@
-//! Refusals of this crate: their messages, codes and arguments.
+//! Refusal tables of this crate, for members and for the configuration of models, recordings and the trace
+//! collector: the message id, code and arguments of each refusal. The texts of the messages are in
+//! `polis-i18n/refusals`.
 
 use polis_core::refusal::Reason;
 

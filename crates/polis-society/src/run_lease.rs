@@ -2,8 +2,8 @@
 //! while it runs.
 //!
 //! There is one record for each run, written with the revision at which it was read (compare-and-swap), so of
-//! several workers that try at the same moment one succeeds. The record of a released lease is kept without a
-//! holder: its revision never restarts, so a worker that was suspended cannot mistake another worker's lease
+//! several workers that try at the same moment one succeeds. The record of a released lease is kept, with the
+//! deadline 0: its revision never restarts, so a worker that was suspended cannot mistake another worker's lease
 //! for its own. What a worker does with a run is decided in `scheduler`; writes by a member with an expired
 //! lease are rejected by the revision of the member's own record.
 

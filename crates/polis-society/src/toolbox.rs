@@ -1,7 +1,8 @@
 //! Toolbox of a member: the tools that its role may use, how each tool call is executed, and the JSON tool
 //! definitions sent to the model.
 //!
-//! A toolbox is built once for each selection of tools and shared by all members with the same selection.
+//! A toolbox is built once for each combination of selected tools, tools that need approval, workspace access and
+//! command policy, and shared by all members with the same combination.
 
 use polis_core::token::OperationArea;
 use polis_i18n::{DefinitionTable, UiLanguage, definition_text};

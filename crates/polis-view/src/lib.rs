@@ -5,7 +5,9 @@
 //! - Layout: side-by-side diffs, the dependency graph, the tree of agents, conversations, field-by-field
 //!   merges.
 //! - Rendering for terminals: Markdown, styles, line wrapping, sanitizing. The web interface has its own
-//!   Markdown renderer; both use [`highlight`] and [`limit_nesting_depth`].
+//!   Markdown renderer; both renderers use [`limit_nesting_depth`].
+//! - Syntax highlighting ([`highlight`]): the terminal UI uses it for files, the web interface also for code
+//!   in Markdown and for JSON.
 //!
 //! Pure functions: the data comes from `polis-ops`, and each surface draws in its own way.
 

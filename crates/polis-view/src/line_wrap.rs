@@ -1,6 +1,6 @@
-//! Line wrapping by display width: lines break at newlines, at spaces and between characters of two columns
-//! (Chinese, emoji), with the line-breaking rules of Chinese punctuation. The lines are returned as byte ranges
-//! of the text ([`wrap_lines`]).
+//! Line wrapping by display width: lines break at newlines, at spaces and next to characters of two columns
+//! (Chinese, emoji), with the line-breaking rules of Chinese punctuation. Words that do not fit are split if
+//! requested. The lines are returned as byte ranges of the text ([`wrap_lines`]).
 
 use std::ops::Range;
 

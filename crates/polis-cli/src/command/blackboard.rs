@@ -1,8 +1,8 @@
 //! `polis blackboard`, and the program `blackboard`: reads, writes and lists shared files by path.
 //!
 //! The blackboard is the one named by `--root`, else by `CLAWOS_HOME` unless `--dir` is typed, else that of the
-//! project, else, if no project directory or store is named, `~/clawos/blackboard` if it exists. In text mode, error messages begin with an HTTP-like status:
-//! `404 NOT_FOUND: ...`.
+//! project, else, if no project directory or store is named, `~/clawos/blackboard` if it exists. In text mode,
+//! error messages begin with an HTTP-like status: `404 NOT_FOUND: ...`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! `polis log` and `polis watch`: print the events of the event log in pages (pagination), or follow it live.
-//! Also renders one event as a line.
+//! `polis log` and `polis watch`: print the events of the event log, or follow it live. Also renders one event
+//! as a line.
 
 use polis_core::number::saturating_cast;
 use std::time::Duration;

@@ -1,5 +1,6 @@
-//! Globs over blackboard paths, as in `.gitignore`: `*` and `?` match within a component, `**` any number of
-//! components, `[ab]` one character of a class, `{a,b}` one of several.
+//! Globs over blackboard paths: `*` and `?` match within a component, `**` any number of components, `[ab]` one
+//! character of a class, `{a,b}` one of several. Unlike in `.gitignore`, a glob always matches the whole path:
+//! `*.md` does not match `shared/context.md`.
 
 use globset::{GlobBuilder, GlobMatcher};
 

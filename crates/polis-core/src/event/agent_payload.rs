@@ -1,5 +1,5 @@
-//! Payloads of events about agents and about what they exchange: tokens, messages, artifacts and webhooks. They
-//! contain no secret, no content of a message and no URL.
+//! Payloads of events about agents, tokens, messages, artifacts and webhooks. They contain no secret, no content of a
+//! message or an artifact, and no URL.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

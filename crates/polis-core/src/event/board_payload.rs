@@ -1,5 +1,5 @@
-//! Payloads of events about boards, their decisions and milestones. They contain the size of a change, never
-//! its text.
+//! Payloads of events about boards, their decisions and milestones. They never contain the text of a board: a change
+//! of the text is recorded with its size only.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

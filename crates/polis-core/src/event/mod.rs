@@ -1,8 +1,9 @@
 //! Events: the entries of the event log (the audit log), with their subjects, kinds and payloads.
 //!
 //! An event records what happened, by which actor and to which subject. It is written in the same commit as
-//! the change it describes, so that the log contains every committed change, in commit order. Refusals, file
-//! operations and commands, which change no record, have events of their own.
+//! the change it describes, so that the log has the order of the commits. Changes of internal records, such as agent
+//! sessions and the stored responses of idempotency keys, have no event. Refused attempts, and file operations and
+//! commands in workspaces, have events of their own.
 //!
 //! A writer creates a [`NewEvent`] with a typed [`EventPayload`]; a store serialises it. A reader gets an
 //! [`Event`] with the stored text and asks for its payload. Events of a newer version of polis, whose kind or

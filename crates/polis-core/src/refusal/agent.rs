@@ -1,4 +1,5 @@
-//! Refusals about the registration, supervision and retirement of agents.
+//! Refusals about agents: their ids, roles and permissions, their registration, supervision and retirement, and the
+//! sessions that hold their tasks.
 
 use crate::{AgentId, TaskId};
 

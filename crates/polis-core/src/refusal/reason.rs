@@ -1,8 +1,12 @@
-//! Reason of a refusal as data: the id of a message and its arguments.
+//! Reason of a refusal as data: the id of a message and its arguments. The macros that declare the messages.
 //!
 //! The texts are in the message catalogue, in every language and for every surface; rules only name the message
 //! and fill in its arguments. A reason is plain data: it can be compared, cloned for each request of a failed
-//! batch, stored with a response, and passed through a serde error.
+//! batch, and stored with a response.
+//!
+//! Each area declares its messages with [`refusal_table`](crate::refusal_table) (refusals with their codes),
+//! [`problem_table`](crate::problem_table) and [`phrase_table`](crate::phrase_table) (texts that messages insert, with
+//! and without arguments).
 
 use std::borrow::Cow;
 use std::fmt;

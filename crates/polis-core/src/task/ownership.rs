@@ -1,9 +1,10 @@
 //! Task ownership: who may assign a task, and to whom.
 //!
 //! A new owner must not be retired, and must have the task's required role unless the assignment is forced;
-//! the name of an unregistered agent counts as its role. To take a task from another agent, one of three is
-//! enough: the request names the expected version, the caller may reassign tasks, or the lease has expired.
-//! Without the first or second, only the owner may change the status of a leased task.
+//! the name of an unregistered agent counts as its role. For an update to take a task from another agent, one of three
+//! is enough: the request names the expected version, the caller may reassign tasks, or the lease has expired.
+//! Without the first or second, only the owner may change the status of a leased task. A claim (module `claim`)
+//! takes a task from another agent only after the lease has expired.
 
 use super::update::TaskUpdateParams;
 use super::{Task, TaskRecord, TaskStatus};

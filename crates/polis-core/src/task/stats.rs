@@ -1,7 +1,8 @@
 //! Task statistics: role match, conflict and cross-role rates and durations, computed from the event log.
 //!
 //! They implement the success metrics of requirement 004 (docs/requirements.md). [`StatisticsCounter`] counts
-//! the events of one period. The figures are exact, because every assignment, update and refusal is an event.
+//! the events of one period. Every assignment and every update is an event. A refused attempt is one if it names a task
+//! and its code concerns the team's work; a typing error is not logged (`Request::log_refusal` in `polis-ops`).
 //! A rate is a percentage, and null if its denominator is zero.
 
 use crate::number::saturating_cast;

@@ -1,5 +1,6 @@
-//! The operations: a folder for each area, mostly one file for each operation, with its typed parameters and
-//! results. Surfaces derive their interfaces from these types.
+//! The operations, with their typed parameters and results: a folder for each area (the overview has two
+//! files), with one file for each operation or group of related operations. Surfaces derive their interfaces from
+//! these types.
 //!
 //! `crate::loading` has the helpers that operations share, `crate::cache` the caches of derived data and the
 //! operations that consist of little else.

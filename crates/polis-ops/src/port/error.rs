@@ -1,4 +1,5 @@
-//! Error type of the ports: a failure of the store, the disk or the network.
+//! Error type of the ports: a failure of the store, the disk or the network, or the refusal of a request by a
+//! port, such as `file_not_found` or `sandbox_unavailable`.
 
 use polis_core::refusal::Reason;
 use polis_core::{Refusal, RefusalCode, RefusalDetails};

@@ -1,5 +1,5 @@
-//! Ring buffer of the newest events of the event log, shared by all readers in this process (event streams
-//! and webhooks).
+//! Ring buffer of the newest events of the event log, shared by all readers in this process (event streams, MCP
+//! subscriptions and webhooks).
 //!
 //! Pure data structure: the hub fills it. Readers whose position is older than the ring get their events from
 //! `page_cache`.

@@ -1,10 +1,10 @@
 //! HTTP API: at least one route for every tool, behind common admission checks.
 //!
-//! `route` is the table of these routes; the router (`app`) and the OpenAPI document (`openapi`) are generated
+//! `route` is the table of these routes; the router (`http_app`) and the OpenAPI document (`openapi`) are generated
 //! from it. `builtin_routes` adds health checks, metrics and the OpenAPI document. `admission`, the middleware
 //! in front of all routes, checks Host, Origin, token and rate limit. Then the `route_endpoint` handles the
-//! request and returns a `response` or a `problem`. `server` owns the sockets. The code that starts the
-//! server mounts live events and MCP.
+//! request and returns a `response` or a `problem`. `server` owns the sockets. [`BackgroundServices`] mounts live
+//! events and MCP; the code that starts the server calls it in [`HttpApp::with_routes`].
 
 mod admission;
 mod builtin_routes;

@@ -1,5 +1,5 @@
 //! Changes of the member state by other writers while a commit is in progress: a budget draw, a pause, a
-//! resume, a dismissal, another session.
+//! resume, another session. A dismissal is handled in `machine_transition`.
 
 use polis_core::society::member::MemberStatus;
 

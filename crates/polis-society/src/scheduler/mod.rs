@@ -3,7 +3,8 @@
 //!
 //! At startup the store is scanned for members at work and unread messages; from then on the log is followed.
 //! A member without work is not in memory. A run is driven by one worker at a time, which holds its lease
-//! (see [run lease](crate::run_lease)). What a member does is decided by the [`driver`](crate::driver).
+//! (see [run lease](crate::run_lease)). What a member does is decided by its state machine
+//! ([`machine`](crate::machine)) and performed by the [`driver`](crate::driver).
 
 mod lease_manager;
 mod log_follower;

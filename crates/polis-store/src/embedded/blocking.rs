@@ -2,9 +2,9 @@
 //! contains the per-board async locks ([`BoardLocks`]).
 //!
 //! A lookup takes 2 to 20 µs and runs on the calling thread: moving it to another thread would cost 16 µs
-//! more. A hundred rows take 120 µs. In a server, anything that may take longer, and anything that waits for
-//! a lock, runs on tokio's blocking thread pool. Other processes serve no other requests meanwhile and run
-//! everything inline.
+//! more. A hundred rows take 120 µs. In a server, any work that may take longer or waits for a lock runs on
+//! tokio's blocking thread pool, except commits of single changesets, which the writer thread executes (`writer`).
+//! Other processes serve no other requests meanwhile and run everything inline.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};

@@ -1,6 +1,7 @@
-//! Executes a batch of changesets as one transaction in two pipelined round trips: the first locks the head
-//! of the log and reads the state that the batch needs, the second writes the rows of the [`BatchPlan`] and
-//! commits. In between the caller (`writer`) makes the plan.
+//! Executes a batch of changesets in two pipelined round trips: the first locks the head of the log and reads
+//! the state that the batch needs, the second writes the rows of the [`BatchPlan`] and commits. In between the
+//! caller (`writer`) makes the plan. The transaction of a stream of changesets spans several batches: it
+//! begins before the first one ([`begin_transaction`]) and is committed with the last one.
 //!
 //! A failed [`write_batch`] reports whether nothing was committed, or whether COMMIT was sent and not
 //! answered.

@@ -1,5 +1,5 @@
-//! Group commit: one task with one connection combines all pending changesets into one transaction. A stream
-//! of changesets ([`commit_stream`]) gets a transaction and a connection of its own.
+//! Group commit: one task with one connection combines pending changesets, up to a limit, into one
+//! transaction. A stream of changesets ([`commit_stream`]) gets a transaction and a connection of its own.
 //!
 //! If COMMIT is not answered, the writer looks up the transaction's status on a new connection
 //! ([`resolve_commit_outcome`]). Only if that fails too does the caller get `CommitUnknown`.

@@ -2,9 +2,11 @@
 //! executes the effects it returns, and draws the new state.
 //!
 //! Loading and actions run in separate tasks and reply with messages, so the loop never waits for them. It
-//! wakes up only for input, these messages, new events, signals, or when a displayed time changes. While the
-//! external editor is open or the process is suspended, nothing else is handled. On exit, actions in progress
-//! are finished (with a timeout) and the files of unsaved drafts are printed.
+//! wakes up only for input, these messages, new events, signals, and ticks: when a displayed time changes, or
+//! when a page that failed to load or shows running commands may have to be reloaded. While the external
+//! editor is open or the process is suspended, only signals that end the program are handled. On exit,
+//! actions in progress are finished (with a timeout) and the paths of the files of unsaved drafts are
+//! printed.
 
 mod action_runner;
 mod blocking_render;

@@ -1,5 +1,5 @@
-//! Terminal setup and restoration: raw mode, alternate screen, mouse and paste reporting, restored however
-//! the program ends.
+//! Terminal setup and restoration: raw mode, alternate screen, mouse and paste reporting. The terminal is
+//! restored when the guard ([`TerminalGuard`]) is dropped, and on a panic before its message is printed.
 
 use std::io::{self, Stdout, Write as _};
 use std::sync::Once;

@@ -1,5 +1,5 @@
 //! Navigation bar, settings menu, keyboard help, and the offline notice: the parts around the content of
-//! every page.
+//! every page of a session. Pages for a visitor without a session have none of them.
 
 use maud::{Markup, html};
 use polis_i18n::msg;

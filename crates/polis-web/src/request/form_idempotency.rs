@@ -1,9 +1,9 @@
-//! Idempotency of forms: a form takes effect once, even if it is submitted again by a second click or a page
-//! reload.
+//! Idempotency of forms that add something: such a form takes effect once, even if it is submitted again by a
+//! second click or a page reload.
 //!
-//! A form that adds something contains an idempotency key; a second request with that key gets the stored
-//! response (`polis_ops::idempotency`), see [`submit_once`]. A form that changes something contains the
-//! version it was created from, which has the same effect.
+//! It contains an idempotency key; a second request with that key gets the stored response
+//! (`polis_ops::idempotency`), see [`submit_once`]. A form that changes a task, or that edits or restores a
+//! board, contains the version it was created from instead, which has the same effect.
 
 use maud::{Markup, html};
 use polis_core::digest;

@@ -1,8 +1,9 @@
 //! Guard of a path: the middleware that checks session, scopes and CSRF as the matched route declares them,
 //! before its handler runs.
 //!
-//! A method that the path does not declare is treated like the strictest form submission and never reaches a
-//! handler.
+//! A method that the path does not declare never reaches a handler. Unless the path is public, it needs a
+//! session with write access to the areas of the path and, except for GET and HEAD, the CSRF token. A path
+//! that no route declares needs a session, so that only its owner learns which paths exist.
 
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 //!
 //! An operation at such a location cannot leave the workspace: the directory was opened beneath it, and the
 //! name is a single component. Missing parent directories are created here; callers remove them again with
-//! `remove_unused` if the request is refused. A path that ends in symlinks is followed to its final entry.
+//! `remove_unused` if the request is refused. A symlink in the last component is the entry itself, unless the
+//! caller follows it with `follow_final_symlinks`, as writes and edits do.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 

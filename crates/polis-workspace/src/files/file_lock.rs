@@ -4,8 +4,9 @@
 //! remain. It then checks that the name still refers to the locked file, and keeps the lock until the change
 //! is complete. A waiter finds that the name refers to a new file, and locks that one. An edit therefore
 //! always sees the result of the previous one, also across processes, and the kernel releases the lock of a
-//! killed process. Programs that do not lock are not blocked; for them `expectedHash` is checked as late as
-//! possible.
+//! killed process. A file that polis may not open is moved or deleted without a lock. Programs that do not
+//! lock are not blocked; `expectedHash` is compared once, after the lock is taken, and does not detect what they
+//! write while the new content is published.
 //!
 //! Waiting has a timeout, because a command in the workspace may hold a lock indefinitely.
 

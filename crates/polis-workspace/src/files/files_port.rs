@@ -1,9 +1,9 @@
 //! Implementation of the port [`WorkspaceFileAccess`] for the workspaces of a data directory.
 //!
 //! The directory of a workspace is opened for every request: that is cheap, and detects a directory that was
-//! deleted or replaced in the meantime. The directory of a default workspace is created by the first write; a
-//! bound directory is created only when it is bound. File operations run on tokio's blocking threads, because
-//! a write waits for the disk.
+//! deleted or replaced in the meantime. The directory of a default workspace is created by the first write or
+//! command; a bound directory is created only when it is bound. File operations run on tokio's blocking
+//! threads, because a write waits for the disk.
 
 use std::collections::HashMap;
 use std::fs::DirBuilder;

@@ -7,7 +7,7 @@
 //! # Guarantees
 //!
 //! - **Confinement.** A path is refused by its text if it is absolute or contains a `..` (see
-//!   [`polis_core::workspace::workspace_path`]). Then the kernel opens it beneath the workspace, so links
+//!   [`polis_core::workspace::workspace_path`]). Then it is opened beneath the workspace, so links
 //!   stay inside or are refused, even if they are swapped during the lookup (`beneath.rs`). Changes are made
 //!   through an open directory and a single name (`entry_location.rs`). The workspace itself is opened
 //!   without following any link, and must be the directory that was bound (`machine_registry.rs`).
@@ -19,7 +19,8 @@
 //!   (`file_lock.rs`).
 //! - **No leftovers.** Temporary files of a killed writer are never shown, and a later writer removes them
 //!   (`temp_file.rs`).
-//! - **No absolute path** in any message or cause.
+//! - **No absolute path** in any message. Only the cause of a refused binding names the paths that overlap, for
+//!   the person at this machine (`workspace_binding.rs`).
 //!
 //! # Not guaranteed
 //!

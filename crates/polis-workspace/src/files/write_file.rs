@@ -1,9 +1,10 @@
 //! Atomic and durable file writes: temporary file, fsync, rename.
 //!
 //! The new content is written to a temporary file in the same directory, fsynced, and renamed over the old
-//! file. A replaced file keeps its permissions and owner, but is a new inode: hard links to the old one keep
-//! the old content, so a write never reaches a file outside. If the path is a symbolic link, the link stays
-//! and its target is replaced, inside the workspace only. The quota of the workspace is checked here too.
+//! file. A replaced file keeps its permissions, without set-user-ID bits and the like, and its owner if polis may
+//! set it. But it is a new inode: hard links to the old one keep the old content, so a write never reaches a
+//! file outside. If the path is a symbolic link, the link stays and its target is replaced, inside the
+//! workspace only. The quota of the workspace is checked here too.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

@@ -1,5 +1,6 @@
-//! Reasons why a tier did not run a job: the machine lacks a layer of the sandbox, or the job itself is at
-//! fault, so that a weaker tier would not run it either.
+//! Reasons why a tier did not run a job: the machine lacks a layer of the sandbox, so that a weaker tier may be
+//! tried; or the job itself is at fault or a resource is temporarily short, so that the job fails without
+//! trying a weaker tier.
 
 use polis_core::workspace::command_policy::SandboxTier;
 

@@ -1,5 +1,5 @@
-//! `polis board write`, `append` and `section`: change a whiteboard, with an expected version
-//! (optimistic locking) or a three-way merge.
+//! `polis board write`, `append` and `section`: change a whiteboard. `write` and `section` accept an expected
+//! version (optimistic locking), and can merge with changes made since that version (three-way merge).
 
 use clap::{Args, Subcommand};
 use polis_i18n::msg;

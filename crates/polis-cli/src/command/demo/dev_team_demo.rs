@@ -1,10 +1,10 @@
 //! `polis demo` and `polis demo dev-team`: a team of agents builds a program from a requirement, on the real
-//! runtime. The delivered program is then tested once more.
+//! runtime.
 //!
 //! Without a requirement, the model is a recording in the person's language: responses that were written in
-//! advance (`demo/LANGUAGE/dev-team.jsonl`, made from `dev-team.toml` beside it) are played back. Everything
-//! else is real: agents are hired, messages sent, files written, and commands run in the sandbox. With a
-//! requirement it is `polis run` with the same team.
+//! advance (`demo/LANGUAGE/dev-team.jsonl`, made from `dev-team.toml` in the same directory) are played back.
+//! Everything else is real: agents are hired, messages sent, files written, and commands run in the sandbox. The
+//! delivered program is then tested once more. With a requirement it is `polis run` with the same team.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

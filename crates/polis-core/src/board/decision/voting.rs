@@ -1,7 +1,8 @@
 //! Voting rules of board decisions: proposing, signing, vetoing and appealing, with the quorum.
 //!
-//! The functions take a decision and return it with the new signatures, vetoes and status, or refuse the
-//! vote: with `not_a_signer`, or with `decision_closed` if the decision's status does not permit it.
+//! [`propose_decision`] creates a decision. The other functions take a decision and return it with the new
+//! signatures, vetoes and status, or refuse the vote: with `not_a_signer`, or with `decision_closed` if the
+//! decision's status does not permit it. Invalid texts are refused too.
 
 use super::{BoardDecision, DecisionKind, DecisionStatus};
 use crate::id::AgentId;

@@ -1,8 +1,8 @@
 //! The list of dangerous commands, and the programs that run other programs.
 //!
-//! The list is that of requirement 001 (docs/requirements.md) and some equivalent programs. `dd`, `chmod 777` and
-//! `mkfs` are refused for a device, for a path outside of the workspace and without a file; not for a file of the
-//! workspace.
+//! The list is that of requirement 001 (docs/requirements.md) and some equivalent programs. Some programs are refused
+//! only with certain arguments: `dd` if it writes to a device, or reads a file and names no output file; `mkfs` for a
+//! device and without a file; `chmod 777` with `-R`, without a file, and for a path outside of the workspace.
 
 use super::simple_commands::{is_assignment, split_commands};
 

@@ -1,8 +1,10 @@
-//! Blocklist of dangerous commands: a polite first answer that says at once, in a sentence, what would fail anyway.
+//! Blocklist of dangerous commands: refuses them at once and names the entry of the list, before the sandbox is
+//! started.
 //!
-//! It is not the security boundary: the kernel sandbox confines every command. So the list understands everyday
-//! shell lines and no more. It lets pass what is only known at run time (`$(echo su)do`), what a here-document feeds
-//! to a shell, and unusual spellings. A word that is only mentioned (`grep shutdown log`) is not a command.
+//! It is not the security boundary: that is the kernel sandbox, which confines every command unless the policy allows
+//! tier T2 (resource limits only). So the list understands everyday shell lines and no more. It lets pass what is only
+//! known at run time (`$(echo su)do`), what a here-document feeds to a shell, and unusual spellings. A word that is
+//! only mentioned (`grep shutdown log`) is not a command.
 //!
 //! `simple_commands` splits a line into commands, `dangerous_commands` contains the list itself.
 

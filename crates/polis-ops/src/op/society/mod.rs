@@ -1,5 +1,5 @@
-//! Operations on societies, mostly one file for each: starting and stopping runs, hiring and dismissing
-//! agents, roles, budgets, approvals, pausing, questions and conversations.
+//! Operations on societies, one file for each group of related operations: starting and stopping runs, hiring
+//! and dismissing agents, roles, budgets, approvals, pausing, questions and conversations.
 //!
 //! This file contains the helpers that they share: reading a run's records, resolving which run a caller
 //! means, and checking whether a caller may see a run (`check_run_visible`) or steer its members

@@ -1,8 +1,9 @@
 //! Members of a run and their status: the tree of one run, a single member, and a paginated list over all
 //! runs.
 //!
-//! The store changes a member's status only in that member's next commit. So, in an active run, an idle member
-//! with unread mail is reported as working (`UnreadMailboxes`), except an outside agent at the head of the run.
+//! A message to an idle member does not change its stored status; the member's own next commit does. So, in an
+//! active run, an idle member with unread mail is reported as working (`UnreadMailboxes`), except an outside agent
+//! at the head of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 

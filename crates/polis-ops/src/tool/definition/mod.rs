@@ -1,4 +1,5 @@
-//! Definitions of the tools, one file for each group, and the table of all of them.
+//! Definitions of the tools, one file for one or two areas (messages with artifacts, events with the server), and
+//! the table of all of them.
 
 mod agents;
 mod blackboard;

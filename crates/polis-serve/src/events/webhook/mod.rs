@@ -1,7 +1,7 @@
 //! Webhook delivery: supervises one courier task per webhook.
 //!
 //! Reads the webhooks from the store, starts a courier for each and stops it when its webhook is deleted.
-//! Creating and changing webhooks is done by the operations.
+//! Webhooks are created and removed by the operations.
 
 mod courier;
 mod delivery;

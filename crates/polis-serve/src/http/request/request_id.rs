@@ -1,5 +1,5 @@
 //! Request ids for log correlation: a valid `X-Request-Id` of the client is kept, otherwise one is generated
-//! (by `tower-http`, see `app`).
+//! (by `tower-http`, see `http_app`).
 
 use http::{HeaderMap, HeaderName};
 

@@ -1,7 +1,9 @@
 //! MCP resources: lists boards and tasks, and reads boards, tasks and workspace files.
 //!
-//! Everything is read through the operations as the caller, so permissions apply. Content too long for a
-//! model's context is truncated, with a note on how to read the rest.
+//! The scopes of the token are checked for each area. Boards and files are read through the operations as the
+//! caller, so permissions apply. Tasks are read as the person, because every agent may read all tasks. Text of
+//! boards and files that is too long for a model's context is truncated, with a note on how to read the rest; a
+//! binary file that is too large is refused.
 
 use polis_core::board::BoardName;
 use polis_core::id::quote_untrusted;

@@ -1,4 +1,5 @@
-//! Line splitter with a length limit. A line that is too long is discarded as a whole, so it takes no memory.
+//! Line splitter with a length limit. A line that is too long is discarded as a whole, so the memory for a line
+//! is bounded.
 
 use bytes::{Bytes, BytesMut};
 

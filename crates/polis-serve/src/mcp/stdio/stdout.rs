@@ -1,4 +1,4 @@
-//! Non-blocking standard output for bytes: a pipe, a socket, a terminal or a file.
+//! Standard output for bytes: non-blocking for a pipe or a socket; writes to a terminal or a file block.
 //!
 //! `write_some` writes what the client can take now, `write_all` waits until the rest is written. Messages, their
 //! order and backpressure are in `transport`.

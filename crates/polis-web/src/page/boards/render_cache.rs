@@ -1,5 +1,6 @@
 //! LRU cache of rendered boards: a board of 10 MB is read and rendered once per version instead of once per
-//! part, on a blocking thread. The reader's right to read the board is checked at every access.
+//! part, on a blocking thread. `read_rendered` checks at every call that the reader may read the board;
+//! `find_version` checks nothing, so callers use it only after `read_rendered`.
 
 use std::sync::Arc;
 

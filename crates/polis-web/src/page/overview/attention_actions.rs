@@ -1,7 +1,7 @@
 //! Form handlers for the items on the overview that need the person's attention: allow or deny a call, resume
 //! a member, reply to or dismiss a message, release a stale task, approve a task.
 //!
-//! Each handler runs one operation and then shows the updated overview: as a fragment for htmx, otherwise by
+//! Each handler performs one action and then shows the updated overview: as a fragment for htmx, otherwise by
 //! a redirect. `attention_cards` renders the items with their forms.
 
 use axum::response::{IntoResponse as _, Redirect, Response};

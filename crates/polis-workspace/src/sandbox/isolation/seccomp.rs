@@ -2,8 +2,8 @@
 //!
 //! Denied are calls that a build never needs and an attacker does: mounts, namespaces, tracing, keys, BPF
 //! programs, io_uring, kernel modules, clocks. Calls newer than [`MAX_KNOWN_CALL`] fail with `ENOSYS`, and
-//! calls of another architecture (32-bit, x32) kill the process. Only integer arguments are checked: a filter
-//! cannot follow pointers, so calls that pass their flags behind one (`clone3`, `openat2`) fail with
+//! calls of another architecture (32-bit, x32) kill the process. Only the argument values themselves are
+//! checked: a filter cannot follow pointers, so calls that pass their flags behind one (`clone3`, `openat2`) fail with
 //! `ENOSYS`, as on an older kernel.
 
 use std::collections::BTreeMap;

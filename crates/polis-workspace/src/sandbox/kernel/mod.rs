@@ -1,6 +1,7 @@
 //! System call wrappers: `clone3`, `execve`, `dup2`, files and directories; in submodules mounts
-//! (`pivot_root`), Landlock and seccomp, process attributes (`umask`, `setsid`), and signals. These calls
-//! have no safe library.
+//! (`pivot_root`), Landlock and seccomp, process attributes (`umask`, `setsid`), and signals. Some of these
+//! calls have no safe library; the others are here because a cloned process may use only functions of this
+//! module.
 //!
 //! This is the only `unsafe` code of polis. The functions take and return plain values and report the errno,
 //! so that callers need no `unsafe`. Except for `malloc` and [`ExecStringArray::new`], which a cloned process

@@ -1,7 +1,8 @@
 //! Restricts the attributes of a sandboxed process by system calls: `umask`, `setsid`, `prctl`, `setresuid`,
 //! `setresgid`, `setgroups`, `setfsuid`, `capset`, `prlimit64`, `sched_setscheduler`, `sethostname`.
 //!
-//! Each function fixes what is set, such as the umask 022. Callers choose user, limits and order of the calls.
+//! Some functions fix what is set, such as the umask 022. Callers choose the rest (users, resource limits, host
+//! name, the option and value of `prctl`) and the order of the calls.
 
 use std::ffi::{CStr, c_int, c_long, c_ulong, c_void};
 

@@ -1,8 +1,8 @@
 //! Spool file with the complete output of a command whose output is long.
 //!
 //! It is created only when output is omitted from the result, so short commands create no file. It is in
-//! polis's data directory, which commands cannot write to. The oldest files are removed when the directory
-//! exceeds its quota.
+//! polis's data directory, which commands cannot write to, except in tier T2. The oldest files are removed when
+//! the directory exceeds its quota.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};

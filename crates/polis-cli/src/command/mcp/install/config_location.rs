@@ -1,6 +1,7 @@
 //! Locations of a client's configuration files, in a project or for the user. The names come from its
-//! `ClientProfile`; environment variables such as `XDG_CONFIG_HOME` may move the user's files. All candidates are
-//! returned; the one to create comes first.
+//! `ClientProfile`; environment variables such as `XDG_CONFIG_HOME` may move the user's files. All files that the
+//! client may read are returned; the one to create comes first. Of the user's possible locations, only the first
+//! that applies is used.
 
 use std::path::{Path, PathBuf};
 

@@ -1,10 +1,9 @@
 //! Command history: which commands ran in a workspace, how they ended, and the end of their output.
 //!
-//! A command has up to three records with the same id. A `RunningCommand` record exists while a command runs
-//! that has already run for some time, and is renewed periodically. A `Command` record is written when the
-//! command has ended and contains the result. In both cases the output is in a separate record
-//! (`CommandOutput`), so that listing commands reads no output. `command_recorder` writes the records,
-//! `command_list` reads them.
+//! A command has up to two records at a time, with the same id. A `RunningCommand` record exists while a command
+//! runs that has already run for some time, and is renewed periodically. When the command has ended, a `Command`
+//! record with the result replaces it. In both cases the output is in a separate record (`CommandOutput`), so that
+//! listing commands reads no output. `command_recorder` writes the records, `command_list` reads them.
 
 pub(crate) mod command_list;
 mod command_recorder;
