@@ -40,5 +40,5 @@ pub use permission::{Permission, PermissionMode, PermissionPolicy};
 pub use refusal::{Refusal, RefusalCode, RefusalDetails, RefusalKind};
 pub use role::RoleSet;
 pub use society::{MemberKey, RunId};
-pub use task::{Task, TaskRecord, TaskStatus, TaskType};
+pub use task::{Task, TaskPriority, TaskRecord, TaskStatus, TaskType};
 pub use timestamp::Timestamp;

@@ -7,6 +7,7 @@
 
 use polis_core::number::saturating_cast;
 use polis_core::task::task_search::SearchWord;
+use polis_core::task::{TaskPriority, TaskSort};
 use polis_core::{TaskId, TaskStatus, TaskType};
 use polis_ops::port::{CandidateQuery, CommentQuery, EventLogQuery, TaskQuery};
 
@@ -14,10 +15,10 @@ use crate::task_row::clamp_to_i64;
 
 /// Columns of a complete task.
 pub(crate) const TASK_COLUMNS: &str = "id, revision, version, status, owner, owner_role, required_role, task_type, \
-     standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, description";
+     priority, standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, description";
 
 /// Columns of a task in a list.
-pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_role, task_type, open_blockers, lease_until, blocked_by, created_at, updated_at, subject";
+pub(crate) const SUMMARY_COLUMNS: &str = "id, version, status, owner, required_role, task_type, priority, open_blockers, lease_until, blocked_by, created_at, updated_at, subject";
 
 /// Tasks whose lease expired by `$1`. A materialized CTE, because with several equality conditions a planner
 /// without statistics picks the index of the least selective one.
@@ -67,7 +68,8 @@ impl SqlQuery {
 ///
 /// "For this role" is a disjunction over different columns, and a task is listed in one of three states. For
 /// each combination there is an index in order of task number, so each becomes an arm that stops after one
-/// page, and the arms are merged: the time depends on the page size, not on the number of tasks.
+/// page, and the arms are merged: the time depends on the page size, not on the number of tasks. A list sorted
+/// by priority has arms for each priority, because no index is in the order of two columns in both directions.
 pub(crate) fn task_list_query(query: &TaskQuery, dialect: &SqlDialect) -> SqlQuery {
     let mut q = SqlQuery::default();
     let (stale, arms) = build_union_arms(&mut q, query, dialect, Some(query.limit));
@@ -83,6 +85,7 @@ pub(crate) fn task_list_query(query: &TaskQuery, dialect: &SqlDialect) -> SqlQue
 pub(crate) fn task_count_query(query: &TaskQuery, dialect: &SqlDialect) -> SqlQuery {
     let whole = TaskQuery {
         after: None,
+        sort: TaskSort::Number,
         ..query.clone()
     };
     let mut q = SqlQuery::default();
@@ -128,15 +131,22 @@ fn build_union_arms(
             if by_owner && by_state.iter().any(|(column, _)| *column == FREE_CONDITION) {
                 continue;
             }
-            let conditions = [by_role.clone(), by_state].concat();
-            arms.push(build_union_arm(q, query, dialect, conditions, limit));
+            for by_position in position_conditions(query) {
+                let conditions = [by_role.clone(), by_state.clone(), by_position].concat();
+                arms.push(build_union_arm(q, query, dialect, conditions, limit));
+            }
         }
     }
     (stale, arms.join(" UNION "))
 }
 
 fn task_order(query: &TaskQuery) -> &'static str {
-    if query.newest { "id DESC" } else { "id" }
+    match (query.sort, query.newest) {
+        (TaskSort::Number, false) => "id",
+        (TaskSort::Number, true) => "id DESC",
+        (TaskSort::Priority, false) => "priority, id",
+        (TaskSort::Priority, true) => "priority, id DESC",
+    }
 }
 
 /// Conditions: a column with the value it must equal, or a literal expression.
@@ -188,6 +198,38 @@ fn state_conditions(query: &TaskQuery) -> Vec<ArmConditions> {
     }
 }
 
+/// Returns the conditions of the priority and of the position after the cursor: one set for each priority of a
+/// list that is sorted by it, otherwise one.
+fn position_conditions(query: &TaskQuery) -> Vec<ArmConditions> {
+    let of_priority = |priority: TaskPriority| {
+        let rank = SqlParam::Int(i64::from(priority.rank()));
+        ("priority", Some(rank))
+    };
+    let beyond = query.after.map(|after| {
+        let column = if query.newest { "id <" } else { "id >" };
+        (column, Some(task_id_param(after.id)))
+    });
+    if query.sort == TaskSort::Number {
+        let priority = query.priority.map(of_priority);
+        return vec![priority.into_iter().chain(beyond).collect()];
+    }
+    let first = query.after.map(|after| after.priority.unwrap_or_default());
+    let listed = TaskPriority::ALL.into_iter().filter(|&priority| {
+        query.priority.is_none_or(|only| only == priority)
+            && first.is_none_or(|first| first <= priority)
+    });
+    let sets = listed.map(|priority| {
+        let beyond = beyond.clone().filter(|_| first == Some(priority));
+        [of_priority(priority)].into_iter().chain(beyond).collect()
+    });
+    let sets: Vec<ArmConditions> = sets.collect();
+    if sets.is_empty() {
+        // The cursor is after the only priority.
+        return vec![vec![("1 = 0", None)]];
+    }
+    sets
+}
+
 fn build_union_arm(
     q: &mut SqlQuery,
     query: &TaskQuery,
@@ -202,10 +244,6 @@ fn build_union_arm(
     if let Some(t) = query.task_type {
         conditions.push(("task_type", Some(SqlParam::Text(t.as_str().to_owned()))));
         conditions.push(("task_type <> ''", None));
-    }
-    if let Some(after) = query.after {
-        let beyond = if query.newest { "id <" } else { "id >" };
-        conditions.push((beyond, Some(task_id_param(after))));
     }
     if let Some(role) = &query.required_role {
         conditions.push(("required_role", Some(SqlParam::Text(role.clone()))));
@@ -229,9 +267,10 @@ fn build_union_arm(
     };
     let limit = q.bind(SqlParam::Int(i64::from(limit)));
     let n = q.params.len();
+    // The tasks of an arm have one priority if the list is sorted by it.
+    let order = if query.newest { "id DESC" } else { "id" };
     format!(
-        "SELECT id FROM (SELECT id FROM tasks WHERE {words} ORDER BY {} LIMIT {limit}) AS arm{n}",
-        task_order(query)
+        "SELECT id FROM (SELECT id FROM tasks WHERE {words} ORDER BY {order} LIMIT {limit}) AS arm{n}"
     )
 }
 

@@ -5,7 +5,7 @@
 
 use polis_core::number::saturating_cast;
 use polis_core::task::recommendation::standing_score;
-use polis_core::task::{Task, TaskApproval, TaskSummary};
+use polis_core::task::{Task, TaskApproval, TaskPriority, TaskSummary};
 use polis_core::{RawObject, TaskId, TaskRecord, TaskStatus, TaskType, Timestamp};
 use polis_ops::PortError;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,7 @@ pub(crate) struct TaskRow {
     pub(crate) owner_role: String,
     pub(crate) required_role: String,
     pub(crate) task_type: String,
+    pub(crate) priority: i64,
     pub(crate) standing: i64,
     pub(crate) open_blockers: i64,
     pub(crate) lease_until: Option<i64>,
@@ -85,6 +86,7 @@ impl TaskRow {
             owner_role: record.owner_role.unwrap_or_default(),
             required_role: task.required_role.unwrap_or_default(),
             task_type: task.task_type.map_or("", TaskType::as_str).to_owned(),
+            priority: priority_rank(task.priority),
             standing,
             open_blockers: i64::from(record.open_blockers),
             lease_until,
@@ -106,14 +108,16 @@ impl TaskRow {
             && self.owner_role == keys.owner_role
             && self.required_role == keys.required_role
             && self.task_type == keys.task_type
+            && self.priority == keys.priority
             && self.standing == keys.standing
             && self.lease_until == keys.lease_until
     }
 
     /// Converts the row into a record.
     pub(crate) fn into_record(self) -> Result<TaskRecord, PortError> {
-        let rest: UnindexedTaskFields = serde_json::from_str(&self.rest)
+        let mut rest: UnindexedTaskFields = serde_json::from_str(&self.rest)
             .map_err(|e| damaged_task_error(self.id).with_source(e))?;
+        let priority = TaskPriority::from_stored(&mut rest.metadata, &mut rest.extra);
         let task = Task {
             id: task_id_from_column(self.id)?,
             subject: self.subject,
@@ -130,6 +134,7 @@ impl TaskRow {
             required_role: non_empty(self.required_role),
             version: self.version.unsigned_abs(),
             task_type: TaskType::from_name(&self.task_type),
+            priority,
             claimed_at: rest.claimed_at,
             started_at: rest.started_at,
             completed_at: rest.completed_at,
@@ -157,6 +162,7 @@ pub(crate) struct IndexedTaskColumns {
     pub(crate) owner_role: String,
     pub(crate) required_role: String,
     pub(crate) task_type: String,
+    pub(crate) priority: i64,
     pub(crate) standing: i64,
     pub(crate) lease_until: Option<i64>,
 }
@@ -170,6 +176,7 @@ pub(crate) struct TaskSummaryRow {
     pub(crate) owner: String,
     pub(crate) required_role: String,
     pub(crate) task_type: String,
+    pub(crate) priority: i64,
     pub(crate) open_blockers: i64,
     pub(crate) lease_until: Option<i64>,
     pub(crate) blocked_by: String,
@@ -190,6 +197,8 @@ impl TaskSummaryRow {
             required_role: non_empty(self.required_role),
             version: self.version.unsigned_abs(),
             task_type: TaskType::from_name(&self.task_type),
+            priority: TaskPriority::from_rank(self.priority)
+                .filter(|priority| *priority != TaskPriority::Normal),
             created_at: self.created_at.map(Timestamp::from_stored),
             updated_at: self.updated_at.map(Timestamp::from_stored),
             open_blockers: saturating_cast::<u32>(self.open_blockers.max(0)),
@@ -197,6 +206,12 @@ impl TaskSummaryRow {
             stale: false,
         })
     }
+}
+
+/// Returns the column of a priority. A task without one sorts as normal; which of both it is, the metadata in
+/// `rest` tells.
+fn priority_rank(priority: Option<TaskPriority>) -> i64 {
+    i64::from(priority.unwrap_or_default().rank())
 }
 
 fn non_empty(text: String) -> Option<String> {

@@ -20,6 +20,7 @@ pub fn sample_field_value(field: TaskField) -> (&'static str, &'static str) {
         TaskField::Owner => (r#""sorter-7""#, "sorter-7"),
         TaskField::RequiredRole => (r#""backend-leader""#, "backend-leader"),
         TaskField::TaskType => (r#""bug_fix""#, "bug_fix"),
+        TaskField::Priority => (r#""critical""#, "critical"),
         TaskField::BlockedBy => (r#"["1"]"#, "#1"),
         TaskField::Blocks => (r#"["3"]"#, "#3"),
         TaskField::ActiveForm => (r#""Sorting right now""#, "Sorting right now"),

@@ -51,6 +51,7 @@ macro_rules! conformance_tests {
             agent_and_workspace_commit_atomically
             every_comment_field_is_stored
             task_list_matches_every_filter
+            task_list_pages_follow_priority
             claim_candidates_are_first_of_every_group
             task_lists_reflect_changes_immediately
             search_matches_words_without_wildcards

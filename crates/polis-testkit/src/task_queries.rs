@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use polis_core::task::TaskSummary;
 use polis_core::task::recommendation::standing_score;
+use polis_core::task::{Task, TaskCursor, TaskSort, TaskSummary};
 use polis_core::{TaskRecord, TaskStatus, TaskType};
 use polis_ops::port::{CandidateQuery, TaskQuery};
 
@@ -12,9 +12,7 @@ use polis_ops::port::{CandidateQuery, TaskQuery};
 pub(crate) fn list_tasks(records: &[TaskRecord], query: &TaskQuery) -> Vec<TaskSummary> {
     let mut listed: Vec<&TaskRecord> = records.iter().collect();
     listed.retain(|record| matches_query(record, query));
-    if query.newest {
-        listed.reverse();
-    }
+    listed.sort_by_key(|record| list_position(&record.task, query));
     listed.truncate(query.limit as usize);
     listed.into_iter().map(TaskSummary::from_record).collect()
 }
@@ -33,6 +31,9 @@ fn matches_query(record: &TaskRecord, query: &TaskQuery) -> bool {
             .is_none_or(|owner| !owner.is_empty() && *owner == task.owner)
         && query.task_type.is_none_or(|t| Some(t) == task.task_type)
         && query
+            .priority
+            .is_none_or(|priority| priority == task.priority.unwrap_or_default())
+        && query
             .claimable_at
             .is_none_or(|now| record.is_claimable(now))
         && query
@@ -40,13 +41,27 @@ fn matches_query(record: &TaskRecord, query: &TaskQuery) -> bool {
             .as_ref()
             .is_none_or(|role| *role == task.required_role.as_deref().unwrap_or_default())
         && query.search.matches_task(task)
-        && query.after.is_none_or(|after| {
-            if query.newest {
-                task.id < after
-            } else {
-                task.id > after
-            }
-        })
+        && query
+            .after
+            .is_none_or(|after| list_position(task, query) > cursor_position(after, query))
+}
+
+/// Returns where a task is in the list: the rank of its priority, if the list is sorted by it, and its number.
+fn list_position(task: &Task, query: &TaskQuery) -> (u8, i128) {
+    let cursor = TaskCursor {
+        priority: task.priority,
+        id: task.id,
+    };
+    cursor_position(cursor, query)
+}
+
+fn cursor_position(cursor: TaskCursor, query: &TaskQuery) -> (u8, i128) {
+    let rank = match query.sort {
+        TaskSort::Number => 0,
+        TaskSort::Priority => cursor.priority.unwrap_or_default().rank(),
+    };
+    let number = i128::from(cursor.id.number());
+    (rank, if query.newest { -number } else { number })
 }
 
 /// Returns whether a role's list contains a task: it requires the role, requires none, or is owned by a

@@ -3,13 +3,15 @@
 //! Names of fields are in `labels`.
 
 use polis_core::number::saturating_cast;
+use polis_core::task::task_priority::PRIORITY_KEY;
 use polis_core::task::{Task, TaskField};
 use polis_core::{RawJson, TaskId, Timestamp};
 use polis_i18n::msg;
 use polis_ops::op::TaskView;
 
 use crate::labels::{
-    role_label, task_field_label, task_status_label, task_status_value, task_type_label,
+    role_label, task_field_label, task_priority_label, task_status_label, task_status_value,
+    task_type_label,
 };
 use crate::{UiLanguage, relative_time};
 
@@ -82,6 +84,13 @@ pub fn format_task_field(
                 TaskValueStyle::Readable { .. } => task_type_label(task_type, lang).to_owned(),
             })
         }
+        TaskField::Priority => {
+            let priority = task.priority?;
+            Some(match style {
+                TaskValueStyle::Stored => priority.as_str().to_owned(),
+                TaskValueStyle::Readable { .. } => task_priority_label(priority, lang).to_owned(),
+            })
+        }
         TaskField::BlockedBy => non_empty(&join_task_ids(&task.blocked_by)),
         TaskField::Blocks => non_empty(&join_task_ids(&task.blocks)),
         TaskField::ActiveForm => task.active_form.as_deref().and_then(non_empty),
@@ -145,7 +154,7 @@ fn format_time(at: &Timestamp, style: TaskValueStyle, lang: UiLanguage) -> Strin
     }
 }
 
-/// Formats the metadata as `name=value`; strings without quotes.
+/// Formats the metadata as `name=value`; strings without quotes. A priority that is shown as a field is left out.
 fn format_metadata(task: &Task) -> Option<String> {
     let metadata = task.metadata.as_ref()?;
     let text = |value: &RawJson| {
@@ -155,6 +164,7 @@ fn format_metadata(task: &Task) -> Option<String> {
     };
     let pairs: Vec<String> = metadata
         .iter()
+        .filter(|(name, _)| task.priority.is_none() || *name != PRIORITY_KEY)
         .map(|(name, value)| format!("{name}={}", text(value)))
         .collect();
     non_empty(&pairs.join(" "))

@@ -2,7 +2,7 @@
 
 use polis_core::event::TaskRefusedEvent;
 use polis_core::task::history::{TaskFieldChange, TaskHistoryEntry};
-use polis_core::{EventKind, RawJson, TaskStatus, TaskType};
+use polis_core::{EventKind, RawJson, TaskPriority, TaskStatus, TaskType};
 use polis_i18n::msg;
 use serde_json::Value;
 
@@ -225,6 +225,10 @@ fn format_field_value(field: &str, raw: &RawJson, lang: UiLanguage) -> String {
         ("taskType", Value::String(name)) => TaskType::from_name(&name)
             .map_or(name.clone(), |kind| {
                 labels::task_type_label(kind, lang).to_owned()
+            }),
+        ("priority", Value::String(name)) => TaskPriority::from_name(&name)
+            .map_or(name.clone(), |priority| {
+                labels::task_priority_label(priority, lang).to_owned()
             }),
         ("requiredRole", Value::String(name)) => labels::role_label(&name, lang).to_owned(),
         ("blocks" | "blockedBy", Value::Array(ids)) => format_task_list(&ids).unwrap_or_default(),

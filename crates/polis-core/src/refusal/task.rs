@@ -67,6 +67,16 @@ crate::refusal_table! {
         ApprovalRequired = "task-approval-required", APPROVAL_REQUIRED {
             task: TaskId, task_type: String,
         };
+        UnknownPriority = "task-unknown-priority", INVALID_INPUT {
+            name: String, priorities: Vec<String>,
+        };
+        PrioritiesDisagree = "task-priorities-disagree", INVALID_INPUT {
+            priority: String, value: String,
+        };
+        UnknownSort = "task-unknown-sort", INVALID_INPUT { name: String, orders: Vec<String> };
+        CursorOfOtherSort = "task-cursor-of-other-sort", INVALID_INPUT {
+            cursor: String, sort: String,
+        };
         NothingToUpdate = "task-nothing-to-update", INVALID_INPUT { task: TaskId };
     }
 }

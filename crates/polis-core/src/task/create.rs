@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dependency::{self, DependencyChange, DependencyNeighbours};
-use super::{Task, TaskRecord, TaskStatus, TaskType, text_limits};
+use super::task_priority::check_priority_agreement;
+use super::{Task, TaskPriority, TaskRecord, TaskStatus, TaskType, text_limits};
 use crate::caller::Caller;
 use crate::changeset::{Changeset, StoreWrite, WritePrecondition};
 use crate::event::{EventPayload, EventSubject, NewEvent, TaskSnapshotEvent};
@@ -31,7 +32,7 @@ pub struct TaskCreateParams {
     /// Text shown while the task is in progress, such as "Writing tests".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// Any JSON object. Its `priority` may be critical, high, normal or low.
+    /// Any JSON object. Its `priority` sets the field of that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawObject>,
     /// Role that the owner must have, such as backend-leader.
@@ -41,6 +42,9 @@ pub struct TaskCreateParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<TaskType>")]
     pub task_type: Option<String>,
+    /// Priority; default: normal. Claims and recommendations take the highest first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<TaskPriority>,
     /// Tasks that wait for this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub add_blocks: Vec<TaskId>,
@@ -80,7 +84,12 @@ pub fn decide_create_task(
     if let Some(form) = &request.active_form {
         text_limits::check_line(TextField::ActiveForm, form)?;
     }
-    if let Some(metadata) = &request.metadata {
+    check_priority_agreement(request.priority, request.metadata.as_ref())?;
+    let mut metadata = request.metadata.clone();
+    if let Some(priority) = request.priority {
+        priority.write_to_metadata(&mut metadata);
+    }
+    if let Some(metadata) = &metadata {
         text_limits::check_metadata(metadata)?;
     }
     if let Some(role) = &request.required_role {
@@ -98,7 +107,8 @@ pub fn decide_create_task(
         active_form: request.active_form.clone(),
         status: TaskStatus::Pending,
         owner: String::new(),
-        metadata: request.metadata.clone(),
+        priority: TaskPriority::from_metadata(metadata.as_ref()),
+        metadata,
         blocks: Vec::new(),
         blocked_by: Vec::new(),
         created_at: Some(now.clone()),

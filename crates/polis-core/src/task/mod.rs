@@ -19,6 +19,8 @@ pub mod task_approval;
 pub mod task_decision;
 mod task_field;
 pub mod task_files;
+pub mod task_order;
+pub mod task_priority;
 pub mod task_record;
 pub mod task_search;
 pub mod task_type;
@@ -31,6 +33,8 @@ pub use comment::{Comment, NewComment};
 pub use ownership::has_required_role;
 pub use status::TaskStatus;
 pub use task_field::TaskField;
+pub use task_order::{TaskCursor, TaskSort};
+pub use task_priority::TaskPriority;
 pub use task_record::{Task, TaskApproval, TaskRecord, TaskSummary};
 pub use task_type::TaskType;
 

@@ -38,6 +38,8 @@ task_fields! {
     RequiredRole "requiredRole",
     /// Type of work.
     TaskType "taskType",
+    /// Priority.
+    Priority "priority",
     /// Tasks this one waits for.
     BlockedBy "blockedBy",
     /// Tasks that wait for this one.

@@ -6,7 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::{Comment, Task, TaskApproval, TaskStatus, TaskType, text_limits};
+use super::task_priority::PRIORITY_KEY;
+use super::{Comment, Task, TaskApproval, TaskPriority, TaskStatus, TaskType, text_limits};
 use crate::id::TaskId;
 use crate::json::{MAX_JSON_DEPTH, RawJson, RawObject};
 use crate::number::saturating_cast;
@@ -98,6 +99,8 @@ pub fn parse_task(
     }
     let comments = take_optional_field::<Vec<Comment>>(&mut fields, "comments", &mut repairs)
         .unwrap_or_default();
+    let mut metadata = take_optional_field(&mut fields, "metadata", &mut repairs);
+    let priority = take_priority(&mut fields, &mut metadata, &mut repairs);
     let task = Task {
         id,
         subject,
@@ -105,7 +108,7 @@ pub fn parse_task(
         active_form: take_optional_field(&mut fields, "activeForm", &mut repairs),
         status,
         owner,
-        metadata: take_optional_field(&mut fields, "metadata", &mut repairs),
+        metadata,
         blocks,
         blocked_by,
         created_at: take_timestamp(&mut fields, "createdAt", &mut repairs),
@@ -113,6 +116,7 @@ pub fn parse_task(
         required_role,
         version,
         task_type: take_optional_field::<TaskType>(&mut fields, "taskType", &mut repairs),
+        priority,
         claimed_at: take_timestamp(&mut fields, "claimedAt", &mut repairs),
         started_at: take_timestamp(&mut fields, "startedAt", &mut repairs),
         completed_at: take_timestamp(&mut fields, "completedAt", &mut repairs),
@@ -208,6 +212,54 @@ fn take_optional_field<T: serde::de::DeserializeOwned>(
         value: shorten_json(raw),
     });
     None
+}
+
+/// Reads the priority from the field and the metadata. If only one has it, the other gets the same word, so
+/// that nothing is lost. If both have one and they disagree, the field counts. An unknown value of the field
+/// is kept, unless the metadata has a known one.
+fn take_priority(
+    fields: &mut RawObject,
+    metadata: &mut Option<RawObject>,
+    repairs: &mut Vec<TaskFileProblem>,
+) -> Option<TaskPriority> {
+    let stated = TaskPriority::from_metadata(metadata.as_ref());
+    let raw = fields.get(PRIORITY_KEY).cloned();
+    let value = raw.as_ref().filter(|raw| !raw.is_null());
+    let mut drop_value = |key: &str, value: &RawJson| {
+        repairs.push(TaskFileProblem::ValueDropped {
+            key: key.to_owned(),
+            value: shorten_json(value),
+        });
+    };
+    let Some(priority) = value.and_then(TaskPriority::from_json) else {
+        match (value, stated) {
+            (Some(value), Some(_)) => drop_value(PRIORITY_KEY, value),
+            (Some(value), None) => repairs.push(TaskFileProblem::ValueKept {
+                key: PRIORITY_KEY.to_owned(),
+                value: shorten_json(value),
+            }),
+            (None, _) => {}
+        }
+        if stated.is_some() {
+            fields.remove(PRIORITY_KEY);
+        }
+        return stated;
+    };
+    let word = fields.remove(PRIORITY_KEY)?;
+    if stated == Some(priority) {
+        return stated;
+    }
+    if metadata.is_none()
+        && let Some(unusable) = fields.remove("metadata").filter(|raw| !raw.is_null())
+    {
+        drop_value("metadata", &unusable);
+    }
+    let metadata = metadata.get_or_insert_default();
+    if let Some(other) = metadata.get(PRIORITY_KEY) {
+        drop_value("metadata.priority", other);
+    }
+    metadata.set(PRIORITY_KEY, word);
+    Some(priority)
 }
 
 fn take_timestamp(

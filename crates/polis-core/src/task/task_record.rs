@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{TaskStatus, TaskType};
+use super::{TaskPriority, TaskStatus, TaskType};
 use crate::id::{AgentId, TaskId};
 use crate::json::{RawJson, RawObject};
 use crate::refusal::Reason;
@@ -43,7 +43,7 @@ pub struct Task {
     pub status: TaskStatus,
     /// The agent that holds the task; empty if none does.
     pub owner: String,
-    /// Data stored by callers; polis interprets only `priority`.
+    /// Data stored by callers; polis interprets only `priority`, which is the field of that name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawObject>,
     /// Tasks that wait for this one.
@@ -64,6 +64,9 @@ pub struct Task {
     /// Type of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
+    /// Priority; absent means normal. Always what `metadata.priority` means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<TaskPriority>,
     /// When its owner claimed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub claimed_at: Option<Timestamp>,
@@ -121,6 +124,7 @@ impl Task {
             ("updatedAt", self.updated_at.is_some()),
             ("requiredRole", self.required_role.is_some()),
             ("taskType", self.task_type.is_some()),
+            ("priority", self.priority.is_some()),
             ("claimedAt", self.claimed_at.is_some()),
             ("startedAt", self.started_at.is_some()),
             ("completedAt", self.completed_at.is_some()),
@@ -146,7 +150,7 @@ impl Task {
         compare!(
             subject "subject", description "description", active_form "activeForm", status "status", owner "owner",
             metadata "metadata", blocks "blocks", blocked_by "blockedBy", required_role "requiredRole",
-            task_type "taskType", claimed_at "claimedAt", started_at "startedAt", completed_at "completedAt",
+            task_type "taskType", priority "priority", claimed_at "claimedAt", started_at "startedAt", completed_at "completedAt",
             lease_ms "leaseMs", lease_expires_at "leaseExpiresAt", approval "approval"
         );
         changes
@@ -218,6 +222,9 @@ pub struct TaskSummary {
     /// Type of work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
+    /// Priority, if it is not normal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<TaskPriority>,
     /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
@@ -247,6 +254,7 @@ impl TaskSummary {
             required_role: task.required_role.clone(),
             version: task.version,
             task_type: task.task_type,
+            priority: task.priority.filter(|p| *p != TaskPriority::Normal),
             created_at: task.created_at.clone(),
             updated_at: task.updated_at.clone(),
             open_blockers: record.open_blockers,

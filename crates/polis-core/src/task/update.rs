@@ -13,8 +13,9 @@ use super::ownership::{assign_owner, check_lease_holder};
 use super::task_decision::{
     TaskDecision, TaskRules, check_task_version, finish_task_change, task_change_payload,
 };
+use super::task_priority::check_priority_agreement;
 use super::transition::apply_transition;
-use super::{Task, TaskRecord, TaskStatus, TaskType, task_not_found, text_limits};
+use super::{Task, TaskPriority, TaskRecord, TaskStatus, TaskType, task_not_found, text_limits};
 use crate::agent::RegisteredAgent;
 use crate::caller::Caller;
 use crate::changeset::{Changeset, StoreWrite};
@@ -67,6 +68,9 @@ pub struct TaskUpdateParams {
     /// The new type, as for TaskCreate (team lead); empty removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_type: Option<String>,
+    /// The new priority.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<TaskPriority>,
     /// The version you read; refused if the task has changed since.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_version: Option<u64>,
@@ -92,6 +96,7 @@ impl TaskUpdateParams {
             remove_blocked_by: Vec::new(),
             required_role: None,
             task_type: None,
+            priority: None,
             expected_version: None,
             force_assign: false,
         }
@@ -261,12 +266,7 @@ fn apply_plain_fields(
     if let Some(form) = &request.active_form {
         task.active_form = Some(form.clone()).filter(|f| !f.is_empty());
     }
-    if let Some(patch) = &request.metadata {
-        let mut metadata = task.metadata.take().unwrap_or_default();
-        metadata.merge_patch(patch);
-        text_limits::check_metadata(&metadata)?;
-        task.metadata = Some(metadata).filter(|m| !m.is_empty());
-    }
+    apply_metadata(request, task)?;
     if request.required_role.is_some() || request.task_type.is_some() {
         rules.policy.check(caller, Permission::ChangeRequirements)?;
     }
@@ -283,5 +283,26 @@ fn apply_plain_fields(
             Some(TaskType::parse(name)?)
         };
     }
+    Ok(())
+}
+
+/// Merges the metadata and sets the priority, which is a part of it.
+fn apply_metadata(request: &TaskUpdateParams, task: &mut Task) -> Result<(), Refusal> {
+    check_priority_agreement(request.priority, request.metadata.as_ref())?;
+    if request.metadata.is_none() && request.priority.is_none() {
+        return Ok(());
+    }
+    let mut metadata = task.metadata.take();
+    if let Some(patch) = &request.metadata {
+        metadata.get_or_insert_default().merge_patch(patch);
+    }
+    if let Some(priority) = request.priority {
+        priority.write_to_metadata(&mut metadata);
+    }
+    if let Some(metadata) = &metadata {
+        text_limits::check_metadata(metadata)?;
+    }
+    task.metadata = metadata.filter(|m| !m.is_empty());
+    task.priority = TaskPriority::from_metadata(task.metadata.as_ref());
     Ok(())
 }

@@ -6,9 +6,10 @@ TaskCreate = Add a task to the team's board.
     .subject = One line, max 1000 characters.
     .description = Details.
     .activeForm = Shown while in progress.
-    .metadata = `priority` defaults to normal.
+    .metadata = Any JSON object.
     .requiredRole = Role of its owner.
     .taskType = Kind of work.
+    .priority = Default normal.
     .addBlocks = Tasks waiting for it.
     .addBlockedBy = Tasks it waits for.
 
@@ -17,6 +18,7 @@ TaskList = List tasks by number.
     .status = Only in this status.
     .owner = Only this agent's.
     .taskType = Only of this type.
+    .priority = Only with this priority.
     .ready = Only claimable now.
     .search = Words in subject or description.
     .newest = Newest first.
@@ -39,6 +41,7 @@ TaskUpdate = Change or complete a task.
     .removeBlockedBy = It no longer waits for.
     .requiredRole = Empty removes it.
     .taskType = Empty removes it.
+    .priority = New priority.
     .expectedVersion = Only if still this version.
 
 TaskClaim = Claim and start a task before you work on it.

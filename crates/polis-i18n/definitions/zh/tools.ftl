@@ -6,9 +6,10 @@ TaskCreate = 在任务板新建任务。
     .subject = 一行，最多 1000 字符
     .description = 详情
     .activeForm = 进行中显示的文字
-    .metadata = `priority` 默认 normal
+    .metadata = 任意 JSON 对象
     .requiredRole = 负责人的角色
     .taskType = 工作种类
+    .priority = 默认 normal
     .addBlocks = 等待它的任务
     .addBlockedBy = 它等待的任务
 
@@ -17,6 +18,7 @@ TaskList = 按编号列出任务。
     .status = 仅此状态的
     .owner = 仅此智能体的
     .taskType = 仅此类型的
+    .priority = 仅此优先级的
     .ready = 仅就绪的
     .search = 标题或描述中的词
     .newest = 新的在前
@@ -39,6 +41,7 @@ TaskUpdate = 修改或完成任务。
     .removeBlockedBy = 它不再等待的任务
     .requiredRole = 空则移除
     .taskType = 空则移除
+    .priority = 新优先级
     .expectedVersion = 仅当版本未变
 
 TaskClaim = 工作前认领并开始任务。

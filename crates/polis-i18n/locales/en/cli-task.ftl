@@ -25,6 +25,7 @@ cli-task-now-ready = Now ready: { $tasks }
 ## Lists
 
 cli-task-column-blocked-by = BLOCKED BY
+cli-task-column-priority = PRIORITY
 cli-task-column-subject = SUBJECT
 cli-task-none = No tasks yet. Create one: polis task create --subject "..."
 cli-task-no-match = No task matches. See all with: polis task list
@@ -45,6 +46,7 @@ cli-task-reason-completed = you completed { $count } of this type
 cli-task-reason-role = requires { $role }
 cli-task-reason-priority = priority { $priority }
 cli-task-reason-waiting = { $count } task(s) wait for it
+cli-task-ranking-order = Ranked by: assigned to you, priority, tasks that wait for it, fit of type and role, age.
 
 ## Comments
 

@@ -14,6 +14,7 @@ cli-task-now-ready = 现已就绪：{ $tasks }
 ## Lists
 
 cli-task-column-blocked-by = 前置任务
+cli-task-column-priority = 优先级
 cli-task-column-subject = 标题
 cli-task-none = 还没有任务。创建任务：polis task create --subject "..."
 cli-task-no-match = 没有符合条件的任务。查看全部：polis task list
@@ -29,6 +30,7 @@ cli-task-reason-assigned = 已指派给您
 cli-task-reason-type = { $type-name } 与角色 { $role } 匹配
 cli-task-reason-completed = 您完成过 { $count } 个此类任务
 cli-task-reason-role = 需要角色 { $role }
+cli-task-ranking-order = 排序依据依次为：已指派给您、优先级、等待它的任务数、类型与角色是否相符、创建先后。
 cli-task-reason-priority = 优先级 { $priority }
 cli-task-reason-waiting = { $count } 个任务在等待它
 

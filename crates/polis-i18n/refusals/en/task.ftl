@@ -218,6 +218,18 @@ task-approval-required = Task #{ $task } is of type "{ $task_type }" and needs a
 task-nothing-to-update = Nothing to update: the request names no field of task #{ $task }.
     .hint = give at least one field, for example a status or an owner
 
+task-unknown-priority = Unknown priority: { $name }. Valid priorities: { $priorities }.
+    .hint = use one of the valid priorities, or leave the priority out
+
+task-priorities-disagree = The priority { $priority } and metadata.priority { $value } disagree.
+    .hint = give only one of them; the other follows
+
+task-unknown-sort = Unknown order: { $name }. Valid orders: { $orders }.
+    .hint = use one of the valid orders, or leave it out
+
+task-cursor-of-other-sort = The cursor { $cursor } does not belong to a list sorted by { $sort }.
+    .hint = keep the order of the first page, or start again without a cursor
+
 cycle-step-new-task = the new task
 
 text-field-subject = subject

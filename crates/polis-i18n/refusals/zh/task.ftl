@@ -210,6 +210,18 @@ task-approval-required = 任务 #{ $task } 的类型是“{ $task_type }”，�
 task-nothing-to-update = 没有要更新的内容：请求没有给出任务 #{ $task } 的任何字段。
     .hint = 请至少给出一个字段，例如状态或负责人
 
+task-unknown-priority = 未知的优先级：{ $name }。有效的优先级：{ $priorities }。
+    .hint = 请使用有效的优先级，或省略优先级
+
+task-priorities-disagree = 优先级 { $priority } 与 metadata.priority { $value } 不一致。
+    .hint = 请只给出其中一个，另一个会随之更新
+
+task-unknown-sort = 未知的排序方式：{ $name }。有效的排序方式：{ $orders }。
+    .hint = 请使用有效的排序方式，或省略
+
+task-cursor-of-other-sort = 游标 { $cursor } 不属于按 { $sort } 排序的列表。
+    .hint = 请保持第一页的排序方式，或不带游标重新开始
+
 cycle-step-new-task = 新任务
 
 text-field-subject = 标题

@@ -1,12 +1,11 @@
 //! Parts of the tool definitions that the operations' own schemas lack: the values that a model should use (roles,
-//! task types, priorities), and what the installation configures (timeouts, network access of commands).
+//! task types), and what the installation configures (timeouts, network access of commands).
 
 use polis_core::TaskType;
 use polis_core::role::RoleSet;
-use polis_core::task::recommendation::PRIORITIES;
 use polis_core::workspace::command_policy::CommandPolicy;
 use polis_i18n::{UiLanguage, msg};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Tool;
 use crate::app::InstallationSettings;
@@ -62,7 +61,6 @@ impl<'a> ToolSchemaSettings<'a> {
         lang: UiLanguage,
         parameters: &mut Map<String, Value>,
     ) {
-        add_priorities(parameters);
         if tool.name == TOOL_WITH_TIMEOUT {
             self.add_timeouts(lang, parameters);
         }
@@ -84,15 +82,6 @@ impl<'a> ToolSchemaSettings<'a> {
             *description =
                 msg::tool_workspace_timeout_limits(lang, &*description, default, maximum);
         }
-    }
-}
-
-/// Lists the priorities in the schema of `metadata`, which is any object otherwise. polis understands more names, such
-/// as those of other trackers, but a model should use these.
-fn add_priorities(parameters: &mut Map<String, Value>) {
-    if let Some(Value::Object(metadata)) = parameters.get_mut("metadata") {
-        let priority = json!({ "type": "string", "enum": PRIORITIES });
-        metadata.insert("properties".to_owned(), json!({ "priority": priority }));
     }
 }
 

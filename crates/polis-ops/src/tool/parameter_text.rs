@@ -11,9 +11,10 @@ use serde_json::{Map, Value};
 /// Parameters that are accepted but not listed, because results and refusals name them with their value when
 /// a model needs them: the rest of a long result (`cursor`, `offset`), which of several sections (`nth`),
 /// resolving a conflict (`merge`), the team lead's override (`forceAssign`), and reading a binary file.
-/// The sizes of results are bounded without `maxBytes`, and `roleFilter` covers `requiredRole`.
+/// The sizes of results are bounded without `maxBytes`, and `roleFilter` covers `requiredRole`. A claim takes the
+/// highest priority without a list that is sorted by it (`sort`).
 const UNLISTED_PARAMETERS: &[(&str, &[&str])] = &[
-    ("TaskList", &["requiredRole", "cursor"]),
+    ("TaskList", &["requiredRole", "sort", "cursor"]),
     ("TaskGet", &["offset"]),
     ("TaskUpdate", &["forceAssign"]),
     ("TaskClaim", &["forceAssign"]),

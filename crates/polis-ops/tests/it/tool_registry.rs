@@ -241,8 +241,8 @@ fn descriptions_state_defaults_and_limits() {
         ),
         (
             "TaskCreate",
-            "metadata",
-            texts("defaults to normal", "默认 normal"),
+            "priority",
+            texts("Default normal", "默认 normal"),
         ),
         ("TaskList", "limit", default_and_max(50, 1_000)),
         ("TaskClaim", "leaseMs", max(&task_lease)),
@@ -317,21 +317,16 @@ fn command_timeout_is_that_of_the_callers_policy() {
 }
 
 #[test]
-fn metadata_schema_lists_priorities() {
-    for tool in ["TaskCreate", "TaskUpdate"] {
+fn priority_schema_lists_priorities() {
+    for tool in ["TaskCreate", "TaskUpdate", "TaskList"] {
         let schema = Tool::find(tool)
             .unwrap()
             .compact_input_schema(ToolSchemaSettings::default(), UiLanguage::En);
-        let metadata = &schema["properties"]["metadata"];
-        assert_eq!(metadata["type"], "object", "{tool}");
+        let priorities = &schema["properties"]["priority"]["enum"];
         assert_eq!(
-            metadata["properties"],
-            json!({ "priority": { "type": "string", "enum": ["critical", "high", "normal", "low"] } }),
+            *priorities,
+            json!(["critical", "high", "normal", "low"]),
             "{tool}"
-        );
-        // It stays any object.
-        assert!(
-            metadata.get("required").is_none() && metadata.get("additionalProperties").is_none()
         );
     }
 }

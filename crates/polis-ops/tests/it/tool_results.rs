@@ -51,7 +51,7 @@ fn task_calls() -> Vec<ToolCallCase> {
             "dev",
             "TaskList",
             json!({}),
-            "1 pending, version 2, type bug_fix: one\n2 pending, version 1: two (waits for 1)",
+            "1 pending, version 2, type bug_fix: one\n2 pending, version 1, priority high: two (waits for 1)",
         ),
         (
             "dev",
@@ -520,7 +520,7 @@ fn task_list_shows_a_model_version_role_type_and_priority() {
             list.text,
             "1 pending, version 1: plain\n\
              2 pending, version 1, role test-leader, type testing, priority critical: full\n\
-             3 pending, version 1, priority normal: odd"
+             3 pending, version 1: odd"
         );
     });
 }

@@ -312,7 +312,7 @@ fn select_task_keys(
 ) -> Result<Option<IndexedTaskColumns>, PortError> {
     connection
         .prepare_cached(
-            "SELECT revision, status, owner, owner_role, required_role, task_type, standing, lease_until \
+            "SELECT revision, status, owner, owner_role, required_role, task_type, priority, standing, lease_until \
              FROM tasks WHERE id = ?",
         )
         .and_then(|mut select| {
@@ -325,8 +325,9 @@ fn select_task_keys(
                         owner_role: row.get(3)?,
                         required_role: row.get(4)?,
                         task_type: row.get(5)?,
-                        standing: row.get(6)?,
-                        lease_until: row.get(7)?,
+                        priority: row.get(6)?,
+                        standing: row.get(7)?,
+                        lease_until: row.get(8)?,
                     })
                 })
                 .optional()
@@ -342,9 +343,9 @@ fn insert_task(
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, task_type, standing, \
+            "INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, task_type, priority, standing, \
              open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, description) \
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )?
         .execute(params![
             id,
@@ -355,6 +356,7 @@ fn insert_task(
             row.owner_role,
             row.required_role,
             row.task_type,
+            row.priority,
             row.standing,
             open_blockers,
             row.lease_until,
@@ -398,9 +400,9 @@ fn update_task(
     connection
         .prepare_cached(
             "UPDATE tasks SET revision = ?2, version = ?3, status = ?4, owner = ?5, owner_role = ?6, \
-             required_role = ?7, task_type = ?8, standing = ?9, open_blockers = open_blockers + ?10, \
-             lease_until = ?11, blocked_by = ?12, blocks = ?13, updated_at = ?14, subject = ?15, rest = ?16, \
-             description = ?17 WHERE id = ?1",
+             required_role = ?7, task_type = ?8, priority = ?9, standing = ?10, \
+             open_blockers = open_blockers + ?11, lease_until = ?12, blocked_by = ?13, blocks = ?14, \
+             updated_at = ?15, subject = ?16, rest = ?17, description = ?18 WHERE id = ?1",
         )?
         .execute(params![
             row.id,
@@ -411,6 +413,7 @@ fn update_task(
             row.owner_role,
             row.required_role,
             row.task_type,
+            row.priority,
             row.standing,
             blocker_change,
             row.lease_until,

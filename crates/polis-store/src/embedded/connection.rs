@@ -23,6 +23,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0005_society.sql"),
     include_str!("../../migrations/sqlite/0006_person_mail.sql"),
     include_str!("../../migrations/sqlite/0007_person_and_command_indexes.sql"),
+    include_str!("../../migrations/sqlite/0008_task_priority.sql"),
 ];
 
 /// Opens a connection to a database whose schema is known to be current.

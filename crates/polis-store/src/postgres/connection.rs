@@ -29,6 +29,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/postgres/0005_society.sql"),
     include_str!("../../migrations/postgres/0006_person_mail.sql"),
     include_str!("../../migrations/postgres/0007_person_and_command_indexes.sql"),
+    include_str!("../../migrations/postgres/0008_task_priority.sql"),
 ];
 
 /// Advisory lock held while migrating ("polis" in ASCII).

@@ -15,6 +15,7 @@ pub(super) struct TaskColumns<'a> {
     owner_role: Vec<&'a str>,
     required_role: Vec<&'a str>,
     task_type: Vec<&'a str>,
+    priority: Vec<i64>,
     standing: Vec<i64>,
     open_blockers: Vec<i64>,
     lease_until: Vec<Option<i64>>,
@@ -52,6 +53,7 @@ impl<'a> TaskColumns<'a> {
         self.owner_role.push(&row.owner_role);
         self.required_role.push(&row.required_role);
         self.task_type.push(&row.task_type);
+        self.priority.push(row.priority);
         self.standing.push(row.standing);
         self.open_blockers.push(change.blocker_change);
         self.lease_until.push(row.lease_until);
@@ -75,6 +77,7 @@ impl<'a> TaskColumns<'a> {
             &self.owner_role,
             &self.required_role,
             &self.task_type,
+            &self.priority,
             &self.standing,
             &self.open_blockers,
             &self.lease_until,
@@ -91,7 +94,7 @@ impl<'a> TaskColumns<'a> {
     /// Returns all columns except the creation time, which never changes.
     pub(super) fn update_params(&self) -> Vec<PgParam<'_>> {
         let mut all = self.as_params();
-        all.remove(13);
+        all.remove(14);
         all
     }
 }

@@ -47,21 +47,21 @@ const SELECT_LAST_COMMENT_IDS: &str = "SELECT t.id, coalesce((SELECT max(c.id) F
 const SELECT_LAST_TASK_NUMBER: &str = "SELECT coalesce(max(id), 0) FROM tasks";
 
 const INSERT_TASKS: &str = "INSERT INTO tasks (id, revision, version, status, owner, owner_role, required_role, \
-     task_type, standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, rest, \
-     description) \
+     task_type, priority, standing, open_blockers, lease_until, blocked_by, blocks, created_at, updated_at, subject, \
+     rest, description) \
      SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], \
-     $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], \
-     $16::text[], $17::text[], $18::text[])";
+     $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], \
+     $16::text[], $17::text[], $18::text[], $19::text[])";
 const UPDATE_TASKS: &str = "UPDATE tasks SET revision = n.revision, version = n.version, status = n.status, \
      owner = n.owner, owner_role = n.owner_role, required_role = n.required_role, task_type = n.task_type, \
-     standing = n.standing, open_blockers = tasks.open_blockers + n.open_blockers, lease_until = n.lease_until, \
+     priority = n.priority, standing = n.standing, open_blockers = tasks.open_blockers + n.open_blockers, lease_until = n.lease_until, \
      blocked_by = n.blocked_by, blocks = n.blocks, updated_at = n.updated_at, subject = n.subject, rest = n.rest, \
      description = n.description \
      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], \
-     $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[], $13::text[], $14::text[], \
-     $15::text[], $16::text[], $17::text[]) AS n (id, revision, version, status, owner, owner_role, required_role, \
-     task_type, standing, open_blockers, lease_until, blocked_by, blocks, updated_at, subject, rest, description) \
-     WHERE tasks.id = n.id";
+     $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::text[], $14::text[], \
+     $15::text[], $16::text[], $17::text[], $18::text[]) AS n (id, revision, version, status, owner, owner_role, required_role, \
+     task_type, priority, standing, open_blockers, lease_until, blocked_by, blocks, updated_at, subject, rest, \
+     description) WHERE tasks.id = n.id";
 const CLOSE_BLOCKERS: &str = "UPDATE tasks SET open_blockers = tasks.open_blockers + n.change \
      FROM unnest($1::bigint[], $2::bigint[]) AS n (id, change) WHERE tasks.id = n.id";
 const INSERT_COMMENTS: &str = "INSERT INTO comments (task_id, id, body) \

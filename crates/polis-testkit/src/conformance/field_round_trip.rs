@@ -2,7 +2,7 @@
 //! written, field by field.
 
 use polis_core::changeset::StoreWrite;
-use polis_core::task::{NewComment, TaskApproval};
+use polis_core::task::{NewComment, TaskApproval, TaskPriority};
 use polis_core::workspace::workspace_record::{AssignedWorkspace, Workspace};
 use polis_core::{
     AgentLayer, AgentStatus, RawJson, RawObject, RecordKey, RegisteredAgent, TaskRecord,
@@ -53,6 +53,7 @@ fn task_with_every_field(number: u64) -> TaskRecord {
     task.required_role = Some("architect".to_owned());
     task.version = 4_000_000_000_000;
     task.task_type = Some(TaskType::ApiDesign);
+    task.priority = Some(TaskPriority::High);
     task.created_at = polis_core::Timestamp::parse("2026-01-02T03:04:05+08:00");
     task.updated_at = Some(timestamp_after_start(1));
     task.claimed_at = Some(timestamp_after_start(2));

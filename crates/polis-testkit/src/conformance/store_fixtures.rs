@@ -7,7 +7,7 @@ use polis_core::board::{BoardHead, VersionEntry};
 use polis_core::changeset::{Fence, StoreWrite};
 use polis_core::message::Message;
 use polis_core::record::{RecordKind, StoredRecord};
-use polis_core::task::{Comment, NewComment};
+use polis_core::task::{Comment, NewComment, TaskPriority};
 use polis_core::workspace::workspace_record::Workspace;
 use polis_core::{
     Agent, AgentId, AgentLayer, AgentStatus, Changeset, Event, EventSubject, NewEvent, RawJson,
@@ -87,6 +87,7 @@ pub(super) fn task_record(number: u64) -> TaskRecord {
         required_role: None,
         version: 1,
         task_type: None,
+        priority: None,
         claimed_at: None,
         started_at: None,
         completed_at: None,
@@ -288,9 +289,10 @@ fn random_task(rng: &mut SeededRng, number: u64) -> TaskRecord {
         task.lease_expires_at = Some(timestamp_after_start(rng.below(5) as i64 - 2));
     }
     if rng.one_in(2) {
-        let word = *rng.choose(&["critical", "high", "low", "no such word"]);
+        let word = *rng.choose(&["critical", "P1", "normal", "low", "no such word"]);
         let priority = RawJson::from_value(&word).unwrap();
         task.metadata = Some([("priority".to_owned(), priority)].into_iter().collect());
+        task.priority = TaskPriority::from_metadata(task.metadata.as_ref());
     }
     task.blocks = (0..rng.below(4)).map(|n| task_id(1_000 + n)).collect();
     one

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use polis_core::task::task_search::TaskSearch;
+use polis_core::task::{TaskCursor, TaskPriority, TaskSort};
 use polis_core::{TaskId, TaskStatus};
 use polis_ops::port::{CandidateQuery, Store, TaskQuery};
 
@@ -31,6 +32,14 @@ async fn store_and_model(
     (store, model)
 }
 
+/// A position in a list, which need not be that of a task.
+fn random_cursor(rng: &mut SeededRng) -> TaskCursor {
+    TaskCursor {
+        priority: Some(*rng.choose(&TaskPriority::ALL)),
+        id: task_id(rng.below(TASK_COUNT + 5) + 1),
+    }
+}
+
 /// A page contains exactly the tasks that match every condition, by number, and never deleted ones.
 pub async fn task_list_matches_every_filter(factory: &dyn StoreFactory) {
     let mut rng = SeededRng::from_seed(4);
@@ -47,6 +56,7 @@ pub async fn task_list_matches_every_filter(factory: &dyn StoreFactory) {
                 (*rng.choose(&["", AGENT_NAMES[0], AGENT_NAMES[1], AGENT_NAMES[3]])).to_owned()
             }),
             task_type: rng.one_in(3).then(|| *rng.choose(&TASK_TYPES)),
+            priority: rng.one_in(4).then(|| *rng.choose(&TaskPriority::ALL)),
             claimable_at: rng
                 .one_in(3)
                 .then(|| START_MILLIS + rng.below(5) as i64 - 2),
@@ -54,10 +64,9 @@ pub async fn task_list_matches_every_filter(factory: &dyn StoreFactory) {
                 .one_in(4)
                 .then(|| (*rng.choose(&["", ROLE_NAMES[0], ROLE_NAMES[1]])).to_owned()),
             search: TaskSearch::parse(searched).unwrap(),
+            sort: *rng.choose(&TaskSort::ALL),
             newest: rng.one_in(2),
-            after: rng
-                .one_in(2)
-                .then(|| task_id(rng.below(TASK_COUNT + 5) + 1)),
+            after: rng.one_in(2).then(|| random_cursor(&mut rng)),
             limit: *rng.choose(&[0, 1, 2, 7, 1_001]),
         };
         let listed = store.list_tasks(&query).await.unwrap();
@@ -65,6 +74,57 @@ pub async fn task_list_matches_every_filter(factory: &dyn StoreFactory) {
         assert_eq!(listed, model.list_tasks(&query).await.unwrap(), "{query:?}");
     }
     assert!(found > 500, "too few matches to test anything: {found}");
+}
+
+/// The pages of a list sorted by priority contain every task once, highest priority first. A page
+/// continues at a position, not at a task.
+pub async fn task_list_pages_follow_priority(factory: &dyn StoreFactory) {
+    let mut rng = SeededRng::from_seed(14);
+    let (store, model) = store_and_model(factory, &mut rng).await;
+    for newest in [false, true] {
+        for status in [None, Some(TaskStatus::Pending)] {
+            let mut query = TaskQuery {
+                status,
+                sort: TaskSort::Priority,
+                newest,
+                limit: 1_000,
+                ..TaskQuery::default()
+            };
+            let whole = model.list_tasks(&query).await.unwrap();
+            assert!(whole.is_sorted_by_key(|task| task.priority.unwrap_or_default()));
+            query.limit = 7;
+            let mut paged = Vec::new();
+            loop {
+                let page = store.list_tasks(&query).await.unwrap();
+                let Some(last) = page.last() else { break };
+                query.after = Some(query.sort.cursor_after(last));
+                paged.extend(page);
+            }
+            assert_eq!(paged, whole, "{query:?}");
+        }
+    }
+    // A cursor is a position: it does not move with its task.
+    let query = TaskQuery {
+        sort: TaskSort::Priority,
+        limit: 10,
+        ..TaskQuery::default()
+    };
+    let first = store.list_tasks(&query).await.unwrap();
+    let last = first.last().unwrap();
+    let next = TaskQuery {
+        after: Some(query.sort.cursor_after(last)),
+        ..query
+    };
+    let expected = store.list_tasks(&next).await.unwrap();
+    let before = store.tasks(&[last.id]).await.unwrap().pop().unwrap();
+    let write = super::store_fixtures::replace_task(&before, |task| {
+        task.status = TaskStatus::Deleted;
+        task.metadata = None;
+        task.priority = None;
+    });
+    let changes = super::store_fixtures::single_write(write);
+    super::store_fixtures::commit_changeset(&store, changes).await;
+    assert_eq!(store.list_tasks(&next).await.unwrap(), expected);
 }
 
 /// A search finds words in subjects and descriptions, ignoring the case of ASCII letters; no character of a
@@ -166,6 +226,7 @@ pub async fn task_lists_reflect_changes_immediately(factory: &dyn StoreFactory) 
             task.required_role = donor.task.required_role;
             task.task_type = donor.task.task_type;
             task.metadata = donor.task.metadata;
+            task.priority = donor.task.priority;
             task.blocks = donor.task.blocks;
             task.lease_expires_at = donor.task.lease_expires_at;
         });
@@ -292,7 +353,9 @@ pub async fn task_list_count_covers_all_pages(factory: &dyn StoreFactory) {
             status: rng.choose_optional(&TaskStatus::ALL),
             owner: rng.choose_optional(&AGENT_NAMES).map(str::to_owned),
             claimable_at: rng.one_in(3).then_some(START_MILLIS),
-            after: rng.one_in(2).then(|| task_id(TASK_COUNT / 2)),
+            priority: rng.one_in(3).then(|| *rng.choose(&TaskPriority::ALL)),
+            sort: *rng.choose(&TaskSort::ALL),
+            after: rng.one_in(2).then(|| random_cursor(&mut rng)),
             newest: rng.one_in(2),
             limit: 1,
             ..TaskQuery::default()

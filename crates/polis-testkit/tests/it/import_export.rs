@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use polis_core::changeset::StoreWrite;
-use polis_core::task::{NewComment, TaskApproval};
+use polis_core::task::{NewComment, TaskApproval, TaskPriority};
 use polis_core::{
     AgentId, Changeset, RawJson, RawObject, Task, TaskId, TaskRecord, TaskStatus, TaskType,
     Timestamp, WritePrecondition,
@@ -41,12 +41,22 @@ fn any_metadata() -> impl Strategy<Value = RawObject> {
         r#""\u00e9\/""#,
         "[1,[],{\"a\":null}]",
         "false",
+        "\"P1\"",
     ]);
     prop::collection::vec((keys, values), 0..4).prop_map(|all| {
         all.into_iter()
             .map(|(key, value)| (key.to_owned(), RawJson::parse(value).unwrap()))
             .collect()
     })
+}
+
+/// Returns the fields without a `priority` that would be the task's own.
+fn unknown_fields(priority: Option<TaskPriority>, mut fields: RawObject) -> RawObject {
+    let known = fields.get("priority").and_then(TaskPriority::from_json);
+    if known.is_some() || priority.is_some() {
+        fields.remove("priority");
+    }
+    fields
 }
 
 /// A random task without edges.
@@ -78,12 +88,14 @@ fn any_task() -> impl Strategy<Value = Task> {
         prop::option::of((any_timestamp(), prop::option::of(any_text()))),
     );
     (texts, kinds, times, rest).prop_map(|(texts, kinds, times, rest)| Task {
+        priority: TaskPriority::from_metadata(rest.0.as_ref()),
         id: TaskId::UNASSIGNED,
         subject: texts.0,
         description: texts.1,
         active_form: texts.2,
         status: kinds.0,
         owner: texts.3,
+        extra: unknown_fields(TaskPriority::from_metadata(rest.0.as_ref()), rest.1),
         metadata: rest.0,
         blocks: Vec::new(),
         blocked_by: Vec::new(),
@@ -102,7 +114,6 @@ fn any_task() -> impl Strategy<Value = Task> {
             at: at.unwrap_or_else(|| Timestamp::from_millis(0)),
             note,
         }),
-        extra: rest.1,
     })
 }
 

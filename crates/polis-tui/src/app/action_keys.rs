@@ -120,6 +120,7 @@ fn open_create_form(app: &mut TuiApp) -> Vec<AppEffect> {
         (msg::task_field_description(lang), true),
         (msg::common_role(lang), true),
         (msg::common_type(lang), true),
+        (msg::task_priority(lang), true),
     ];
     let title = msg::task_new_title(lang).to_owned();
     open_form(

@@ -57,6 +57,8 @@ pub enum UserAction {
         role: String,
         /// The task type; empty for none.
         sort: String,
+        /// The priority; empty for none.
+        priority: String,
     },
     /// Approve a task's completion.
     Approve {

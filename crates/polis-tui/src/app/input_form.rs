@@ -36,7 +36,7 @@ pub struct FormField {
 pub enum FormPurpose {
     /// A comment on a task.
     Comment(TaskId),
-    /// A new task: subject, description, role, type.
+    /// A new task: subject, description, role, type, priority.
     Create,
     /// Approval of a task at the version that was shown, with a note.
     Approve(TaskId, u64),
@@ -148,6 +148,7 @@ impl InputForm {
                 description: text(1),
                 role: text(2),
                 sort: text(3),
+                priority: text(4),
             },
             FormPurpose::Approve(task, version) => UserAction::Approve {
                 task,

@@ -6,7 +6,7 @@ use polis_core::society::dismiss::TerminateAgentParams;
 use polis_core::task::claim::TaskClaimParams;
 use polis_core::task::create::TaskCreateParams;
 use polis_core::task::update::TaskUpdateParams;
-use polis_core::{AgentId, RawJson, Refusal, RunId};
+use polis_core::{AgentId, RawJson, Refusal, RunId, TaskPriority};
 use polis_ops::op::{self, DecisionAction};
 use polis_ops::{OpError, PortError};
 use polis_view::labels;
@@ -83,13 +83,17 @@ async fn execute_task_action(
             description,
             role,
             sort,
+            priority,
         } => {
+            let priority = non_empty(priority);
+            let priority = priority.as_deref().map(TaskPriority::parse).transpose()?;
             let new = TaskCreateParams {
                 subject: subject.clone(),
                 description: description.clone(),
                 // The screen shows display names, so they are accepted as well.
                 required_role: non_empty(labels::role_from_label(role.trim())),
                 task_type: non_empty(labels::task_type_from_label(sort.trim())),
+                priority,
                 ..TaskCreateParams::default()
             };
             let created = op::create_task(&screen.request(), &new).await?;

@@ -4,6 +4,7 @@
 use polis_core::board::BoardName;
 use polis_core::number::saturating_cast;
 use polis_core::society::run::Run;
+use polis_core::task::TaskSort;
 use polis_core::workspace::file_tools::{ListFilesParams, ReadFileParams};
 use polis_core::{AgentId, RefusalKind, RunId, TaskStatus};
 use polis_ops::OpError;
@@ -214,6 +215,8 @@ async fn load_tasks(screen: &TuiConfig, request: &LoadRequest) -> Result<PageDat
         let mut params = TaskListParams {
             status: Some(status),
             search: Some(request.search.clone()).filter(|search| !search.trim().is_empty()),
+            // Open tasks in the order in which they should be done.
+            sort: (status != TaskStatus::Completed).then_some(TaskSort::Priority),
             newest: true,
             ..TaskListParams::default()
         };

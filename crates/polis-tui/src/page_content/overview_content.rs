@@ -248,9 +248,9 @@ fn decision_row(open: &OpenDecision) -> ListRow {
 fn task_row(task: &TaskSummary, context: &RenderContext) -> ListRow {
     ListRow::new(
         [
-            ListCell::new(&format!("#{}", task.id), TextStyle::Cyan),
+            task_content::number_cell(task),
             task_content::owner_cell(task),
-            ListCell::plain(&task.subject),
+            ListCell::plain(&task_content::marked_subject(task, context.lang)),
             ListCell::dim(&format_age(task.updated_at.as_ref(), context)),
         ],
         task_content::task_selection(task),

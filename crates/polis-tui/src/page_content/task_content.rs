@@ -2,8 +2,8 @@
 
 use polis_core::TaskStatus;
 use polis_core::task::history::TaskHistoryEntry;
-use polis_core::task::{TaskField, TaskSummary};
-use polis_i18n::msg;
+use polis_core::task::{TaskField, TaskPriority, TaskSummary};
+use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::{CommentPage, NewestTaskHistory, TaskView};
 use polis_view::labels;
 use polis_view::style::{StyleSet, StyledLines, TextStyle};
@@ -28,7 +28,7 @@ pub struct TaskPageData {
 pub struct TaskGroup {
     /// Status of all tasks of the group.
     pub status: TaskStatus,
-    /// The newest tasks, as far as they are loaded.
+    /// The first tasks, as far as they are loaded: highest priority first if they are open, then newest.
     pub tasks: Vec<TaskSummary>,
     /// Number of tasks with this status that match the search.
     pub total: u64,
@@ -58,6 +58,28 @@ pub(super) fn owner_cell(task: &TaskSummary) -> ListCell {
     }
 }
 
+/// Returns the number of a task, coloured by its priority.
+pub(super) fn number_cell(task: &TaskSummary) -> ListCell {
+    let is_open = task.status != TaskStatus::Completed;
+    let style = match task.priority.filter(|_| is_open) {
+        Some(TaskPriority::Critical) => TextStyle::Red,
+        Some(TaskPriority::High) => TextStyle::Yellow,
+        Some(TaskPriority::Normal | TaskPriority::Low) | None => TextStyle::Cyan,
+    };
+    ListCell::new(&format!("#{}", task.id), style)
+}
+
+/// Returns the subject of a task after its priority, if that is not normal.
+pub(super) fn marked_subject(task: &TaskSummary, lang: UiLanguage) -> String {
+    match task.priority {
+        Some(priority) => {
+            let mark = labels::task_priority_label(priority, lang);
+            format!("[{mark}] {}", task.subject)
+        }
+        None => task.subject.clone(),
+    }
+}
+
 pub(super) fn task_rows(groups: &[TaskGroup], context: &RenderContext) -> Vec<ListRow> {
     let lang = context.lang;
     if groups.iter().all(|group| group.tasks.is_empty()) {
@@ -76,12 +98,13 @@ pub(super) fn task_rows(groups: &[TaskGroup], context: &RenderContext) -> Vec<Li
 fn task_row(task: &TaskSummary, context: &RenderContext) -> ListRow {
     let lang = context.lang;
     let is_blocked = task.open_blockers > 0 && task.status != TaskStatus::Completed;
+    let marked = marked_subject(task, lang);
     let subject = if is_blocked {
         let label = msg::tui_task_blocked_by(lang);
         let open: Vec<String> = task.blocked_by.iter().map(|id| format!("#{id}")).collect();
-        format!("{} ({label} {})", task.subject, open.join(" "))
+        format!("{marked} ({label} {})", open.join(" "))
     } else {
-        task.subject.clone()
+        marked
     };
     let styles = match task.status {
         TaskStatus::Completed => StyleSet::from(TextStyle::Dim),
@@ -94,7 +117,7 @@ fn task_row(task: &TaskSummary, context: &RenderContext) -> ListRow {
         .map_or("", |sort| labels::task_type_label(sort, lang));
     ListRow::new(
         [
-            ListCell::new(&format!("#{}", task.id), TextStyle::Cyan),
+            number_cell(task),
             ListCell::new(&subject, styles),
             owner_cell(task),
             ListCell::dim(labels::role_label(role, lang)),
@@ -104,6 +127,14 @@ fn task_row(task: &TaskSummary, context: &RenderContext) -> ListRow {
         task_selection(task),
         Some(Route::Task(task.id)),
     )
+}
+
+fn priority_style(priority: Option<TaskPriority>) -> StyleSet {
+    match priority {
+        Some(TaskPriority::Critical) => TextStyle::Red.into(),
+        Some(TaskPriority::High) => TextStyle::Yellow.into(),
+        Some(TaskPriority::Normal | TaskPriority::Low) | None => StyleSet::NONE,
+    }
 }
 
 fn status_style(status: TaskStatus) -> TextStyle {
@@ -125,6 +156,7 @@ pub(super) fn render_task(data: &TaskPageData, context: &RenderContext) -> Style
         let styles = match entry.field {
             TaskField::Status => status_style(task.status).into(),
             TaskField::Approval => TextStyle::Green.into(),
+            TaskField::Priority => priority_style(task.priority),
             _ => StyleSet::NONE,
         };
         page.labelled_value(entry.label, &entry.value, styles);

@@ -160,6 +160,26 @@ fn task_form_creates_task_and_requires_subject() {
 }
 
 #[test]
+fn tasks_are_listed_by_priority_with_mark() {
+    let mut tui = TestTui::with_empty_store(UiLanguage::En, (100, 30), Tab::Tasks);
+    tui.load_first_page();
+    tui.press_keys("aplain<enter>");
+    tui.press_keys("aurgent<tab><tab><tab><tab>critical<enter>");
+    tui.press_keys("anewest<enter>");
+    let frame = tui.frame();
+    let line = |text: &str| frame.iter().position(|line| line.contains(text));
+    let [urgent, newest, plain] = ["[critical] urgent", "newest", "plain"]
+        .map(|text| line(text).unwrap_or_else(|| panic!("{text}: {}", frame.join("\n"))));
+    assert!(urgent < newest && newest < plain, "{}", frame.join("\n"));
+    tui.press_keys("aodd<tab><tab><tab><tab>urgent<enter>");
+    assert!(
+        tui.shows_text("Unknown priority"),
+        "{}",
+        tui.frame().join("\n")
+    );
+}
+
+#[test]
 fn pasted_comment_is_sent_on_one_line_without_escapes() {
     let mut tui = open_default_tui(Tab::Tasks);
     tui.press_keys("<enter>m");

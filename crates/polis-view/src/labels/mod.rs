@@ -19,8 +19,8 @@ pub use society::{
     run_duration_label, run_status_label,
 };
 pub use task::{
-    task_field_label, task_field_name_label, task_operation_label, task_status_label,
-    task_status_value, task_type_from_label, task_type_label,
+    task_field_label, task_field_name_label, task_operation_label, task_priority_label,
+    task_status_label, task_status_value, task_type_from_label, task_type_label,
 };
 
 use polis_i18n::describe_code_name;

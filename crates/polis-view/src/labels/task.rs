@@ -1,6 +1,6 @@
 //! Labels for tasks in English and Chinese: statuses, types and fields.
 
-use polis_core::task::TaskField;
+use polis_core::task::{TaskField, TaskPriority};
 use polis_core::{TaskStatus, TaskType};
 use polis_i18n::msg;
 
@@ -71,6 +71,16 @@ pub fn task_operation_label(op: &str, lang: UiLanguage) -> &str {
     }
 }
 
+/// Returns the display name of a task's priority.
+pub fn task_priority_label(priority: TaskPriority, lang: UiLanguage) -> &'static str {
+    match priority {
+        TaskPriority::Critical => msg::task_priority_critical(lang),
+        TaskPriority::High => msg::task_priority_high(lang),
+        TaskPriority::Normal => msg::task_priority_normal(lang),
+        TaskPriority::Low => msg::task_priority_low(lang),
+    }
+}
+
 /// Returns the display name of a task field.
 pub fn task_field_label(field: TaskField, lang: UiLanguage) -> &'static str {
     match field {
@@ -86,6 +96,7 @@ pub fn task_field_label(field: TaskField, lang: UiLanguage) -> &'static str {
         TaskField::CreatedAt => msg::task_field_created_at(lang),
         TaskField::UpdatedAt => msg::task_field_updated_at(lang),
         TaskField::RequiredRole => msg::task_field_required_role(lang),
+        TaskField::Priority => msg::task_priority(lang),
         TaskField::Version => msg::common_version(lang),
         TaskField::TaskType => msg::common_type(lang),
         TaskField::ClaimedAt => msg::task_field_claimed_at(lang),

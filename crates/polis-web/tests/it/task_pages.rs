@@ -5,7 +5,7 @@ use axum::body::Body;
 use http::{Method, StatusCode};
 use polis_core::task::TaskField;
 use polis_core::task::update::TaskUpdateParams;
-use polis_core::{AgentId, Task, TaskId};
+use polis_core::{AgentId, Task, TaskId, TaskPriority};
 use polis_ops::op;
 use polis_testkit::sample_task;
 use polis_view::{UiLanguage, labels};
@@ -293,7 +293,7 @@ async fn task_form_creates_task_and_keeps_input_when_refused() {
     assert_eq!(made.description, "a\nb");
     assert_eq!(made.blocked_by, [TaskId::new(1).unwrap()]);
     assert_eq!(made.required_role.as_deref(), Some("architect"));
-    assert!(made.metadata.unwrap().get("priority").is_some());
+    assert_eq!(made.priority, Some(TaskPriority::High));
     let refused = person
         .post_with_csrf(
             "/tasks/new",
@@ -516,6 +516,51 @@ async fn task_edit_writes_only_changed_fields() {
     let refused = person.post_with_csrf("/tasks/2/edit", &wrong).await;
     assert_eq!(refused.status, StatusCode::CONFLICT, "{}", refused.text);
     assert_eq!(form_field_value(&refused.text, "subject"), "kept");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn task_priority_is_shown_sorted_filtered_and_edited() {
+    let server = TestServer::new().await;
+    create_task(&server, json!({"subject": "later", "priority": "low"})).await;
+    create_task(&server, json!({"subject": "now", "priority": "critical"})).await;
+    create_task(&server, json!({"subject": "plain"})).await;
+    let mut person = server.login_as_user().await;
+    let board = person.get("/tasks").await.expect_ok().text;
+    let pending = column_html(&board, "pending");
+    let card = |id: u64| pending.find(&format!("id=\"task-{id}\"")).unwrap();
+    assert!(card(2) < card(3) && card(3) < card(1), "{pending}");
+    assert!(pending.contains("priority-critical") && pending.contains("priority-low"));
+    assert!(!pending.contains("priority-normal"));
+    for (filter, shown) in [("critical", "now"), ("normal", "plain"), ("low", "later")] {
+        let page = person.get(&format!("/tasks?priority={filter}")).await;
+        let page = page.expect_ok().text;
+        let pending = column_html(&page, "pending");
+        assert_eq!(count_cards(pending), 1, "{filter}: {pending}");
+        assert!(pending.contains(shown), "{filter}: {pending}");
+    }
+    let page = person.get("/tasks/2").await.expect_ok().text;
+    assert!(page.contains("priority-critical"), "{page}");
+    let form = person.get("/tasks/3/edit").await.expect_ok().text;
+    assert!(form.contains("value=\"normal\" selected"), "{form}");
+    let edited =
+        "version=1&subject=plain&description=&role=&type=&priority=high&owner=&blocked_by=&blocks=";
+    let saved = person.post_with_csrf("/tasks/3/edit", edited).await;
+    assert_eq!(saved.redirect_target(), "/tasks/3");
+    assert_eq!(
+        get_task(&server, 3).await.priority,
+        Some(TaskPriority::High)
+    );
+    // The priority that another one set in the meantime is kept.
+    update_task_as(&server, 1, "user", json!({"priority": "high"})).await;
+    let stale =
+        "version=1&subject=mine&description=&role=&type=&priority=low&owner=&blocked_by=&blocks=";
+    let merged = person.post_with_csrf("/tasks/1/edit", stale).await;
+    assert_eq!(merged.status, StatusCode::CONFLICT);
+    assert!(
+        merged.text.contains("value=\"high\" selected"),
+        "{}",
+        merged.text
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,7 +6,7 @@ use polis_i18n::msg;
 use polis_ops::op;
 
 use super::super::read_text_arg;
-use super::{parse_metadata, parse_task_ids, task_render};
+use super::{parse_metadata, parse_priority, parse_task_ids, task_render};
 use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::output::CliOutput;
@@ -29,7 +29,10 @@ pub(crate) struct TaskCreateArgs {
     /// Task type
     #[arg(long = "type", alias = "task-type", value_name = "TYPE")]
     task_type: Option<String>,
-    /// Metadata, a JSON object; `priority` (critical, high, normal, low) affects the ranking
+    /// Priority: critical, high, normal (default) or low; the highest is claimed first
+    #[arg(long, value_name = "PRIORITY")]
+    priority: Option<String>,
+    /// Metadata, a JSON object; its `priority` is the priority
     #[arg(long, value_name = "JSON")]
     metadata: Option<String>,
     /// Tasks that this task blocks
@@ -49,6 +52,7 @@ impl TaskCreateArgs {
             metadata: parse_metadata(self.metadata)?,
             required_role: self.required_role,
             task_type: self.task_type,
+            priority: parse_priority(self.priority.as_deref())?,
             add_blocks: parse_task_ids(&self.add_blocks)?,
             add_blocked_by: parse_task_ids(&self.add_blocked_by)?,
         };

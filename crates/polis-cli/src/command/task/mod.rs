@@ -15,7 +15,7 @@ mod task_stats;
 mod update;
 
 use clap::Subcommand;
-use polis_core::{RawObject, Refusal, TaskId};
+use polis_core::{RawObject, Refusal, TaskId, TaskPriority};
 use polis_ops::tool::describe_json_error;
 
 use crate::cli::GlobalArgs;
@@ -101,6 +101,11 @@ fn parse_metadata(text: Option<String>) -> Result<Option<RawObject>, CliError> {
         })
         .into()
     })
+}
+
+/// Parses the argument of `--priority`.
+fn parse_priority(name: Option<&str>) -> Result<Option<TaskPriority>, Refusal> {
+    name.map(TaskPriority::parse).transpose()
 }
 
 /// Parses task numbers: repeated flags, or several in one, separated by commas.

@@ -4,12 +4,14 @@ use clap::Args;
 use polis_core::task::recommendation::{ScoreReason, ScoreReasonKind};
 use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::{self, TaskRecommendParams};
+use polis_view::labels;
 
 use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::output::{CliOutput, TextStyle, sanitize_line};
 
-/// Rank the tasks you could claim, best first, with reasons.
+/// Rank the tasks you could claim, best first, with reasons: by assignment to you, priority, number of tasks
+/// that wait, fit of type and role, and age.
 #[derive(Debug, Args)]
 pub(crate) struct TaskRecommendArgs {
     /// Maximum number of tasks
@@ -30,7 +32,7 @@ impl TaskRecommendArgs {
             let mut text = String::new();
             for r in &ranking.recommendations {
                 let head = format!(
-                    "{:>5}  #{} {}",
+                    "{:>7}  #{} {}",
                     r.score,
                     r.task.id,
                     sanitize_line(&r.task.subject)
@@ -38,12 +40,14 @@ impl TaskRecommendArgs {
                 text.push_str(&format!("{}\n", out.paint(TextStyle::Bold, &head)));
                 for reason in &r.reasons {
                     text.push_str(&format!(
-                        "  {:>+4}  {}\n",
+                        "{:>+7}  {}\n",
                         reason.points,
                         sanitize_line(&describe_reason(reason, out.lang()))
                     ));
                 }
             }
+            text.push_str(&out.paint(TextStyle::Dim, msg::cli_task_ranking_order(out.lang())));
+            text.push('\n');
             text
         })
     }
@@ -58,7 +62,9 @@ fn describe_reason(reason: &ScoreReason, lang: UiLanguage) -> String {
         }
         ScoreReasonKind::CompletedOfType(count) => msg::cli_task_reason_completed(lang, count),
         ScoreReasonKind::RequiresRole(role) => msg::cli_task_reason_role(lang, role),
-        ScoreReasonKind::Priority(priority) => msg::cli_task_reason_priority(lang, priority),
+        ScoreReasonKind::Priority(priority) => {
+            msg::cli_task_reason_priority(lang, labels::task_priority_label(*priority, lang))
+        }
         ScoreReasonKind::TasksWaiting(count) => msg::cli_task_reason_waiting(lang, count),
     }
 }

@@ -2,11 +2,12 @@
 
 use clap::Args;
 use polis_core::number::saturating_cast;
+use polis_core::task::TaskSort;
 use polis_core::{TaskStatus, TaskType};
 use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::{self, TaskListParams};
 
-use super::task_render;
+use super::{parse_priority, task_render};
 use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::output::CliOutput;
@@ -26,6 +27,9 @@ pub(crate) struct TaskListArgs {
     /// Only tasks of this type
     #[arg(long = "type", alias = "task-type", value_name = "TYPE")]
     task_type: Option<String>,
+    /// Only tasks of this priority: critical, high, normal or low; a task without one is normal
+    #[arg(long, value_name = "PRIORITY")]
+    priority: Option<String>,
     /// Only tasks that can be claimed now
     #[arg(long)]
     ready: bool,
@@ -35,7 +39,10 @@ pub(crate) struct TaskListArgs {
     /// Only tasks with all of these words in subject or description; 12 or #12 also matches a task number
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
-    /// Newest first
+    /// Order: number (default) or priority, highest first
+    #[arg(long, value_name = "ORDER")]
+    sort: Option<String>,
+    /// Newest first; if sorted by priority, among tasks of equal priority
     #[arg(long)]
     newest: bool,
     /// Maximum number of tasks; default: all
@@ -81,9 +88,11 @@ impl TaskListArgs {
             status: self.status.as_deref().map(TaskStatus::parse).transpose()?,
             owner: self.owner,
             task_type: self.task_type.as_deref().map(TaskType::parse).transpose()?,
+            priority: parse_priority(self.priority.as_deref())?,
             ready: self.ready,
             required_role: self.required_role,
             search: self.search,
+            sort: self.sort.as_deref().map(TaskSort::parse).transpose()?,
             newest: self.newest,
             limit: self.limit,
             cursor: self.cursor.as_deref().map(str::parse).transpose()?,
@@ -121,6 +130,7 @@ fn print_tasks(
     let limit = params.limit;
     let mut left = limit.unwrap_or(u32::MAX);
     let mut first = true;
+    let mut has_priorities = false;
     loop {
         params.limit = Some(left);
         let page = context.block_on(op::list_tasks(&context.request(), &params))?;
@@ -135,7 +145,14 @@ fn print_tasks(
         } else if page.tasks.is_empty() {
             out.print_line(no_tasks_message(&params, out.lang()))?;
         } else {
-            out.print_text(&task_render::render_task_table(&page.tasks, first, out))?;
+            // The first page with priorities has a column more, so it repeats the headers.
+            let gains_column = !has_priorities && page.tasks.iter().any(|t| t.priority.is_some());
+            has_priorities |= gains_column;
+            let columns = task_render::TaskTableColumns {
+                has_headers: first || gains_column,
+                has_priorities,
+            };
+            out.print_text(&task_render::render_task_table(&page.tasks, columns, out))?;
         }
         first = false;
         params.cursor = page.next;
@@ -154,6 +171,7 @@ fn print_tasks(
 /// Returns the same query without filters.
 fn without_filters(params: &TaskListParams) -> TaskListParams {
     TaskListParams {
+        sort: params.sort,
         newest: params.newest,
         limit: params.limit,
         cursor: params.cursor,

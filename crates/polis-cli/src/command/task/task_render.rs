@@ -1,6 +1,6 @@
 //! Renders tasks and task lists as text, for `polis task`.
 
-use polis_core::task::TaskSummary;
+use polis_core::task::{TaskPriority, TaskSummary};
 use polis_i18n::{UiLanguage, msg};
 use polis_ops::op::TaskView;
 use polis_view::display_width::pad_to_width;
@@ -39,22 +39,39 @@ pub(super) fn render_unblocked(view: &TaskView, lang: UiLanguage) -> String {
     }
 }
 
+/// What the table of a page of tasks contains.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TaskTableColumns {
+    /// Whether it begins with the headers.
+    pub(super) has_headers: bool,
+    /// Whether it has a column for the priority, which most boards do not use.
+    pub(super) has_priorities: bool,
+}
+
 /// Returns the column headers of a task list.
-fn task_columns(lang: UiLanguage) -> [&'static str; 7] {
-    [
+fn task_columns(columns: TaskTableColumns, lang: UiLanguage) -> Vec<&'static str> {
+    let mut headers = vec![
         msg::cli_column_id(lang),
         msg::cli_column_status(lang),
         msg::cli_column_owner(lang),
         msg::cli_column_role(lang),
         msg::cli_column_type(lang),
-        msg::cli_task_column_blocked_by(lang),
-        msg::cli_task_column_subject(lang),
-    ]
+    ];
+    if columns.has_priorities {
+        headers.push(msg::cli_task_column_priority(lang));
+    }
+    headers.push(msg::cli_task_column_blocked_by(lang));
+    headers.push(msg::cli_task_column_subject(lang));
+    headers
 }
 
-/// Renders a page of tasks; only the first page has the headers.
-pub(super) fn render_task_table(tasks: &[TaskSummary], first: bool, out: &CliOutput) -> String {
-    let mut table = TextTable::new(&task_columns(out.lang()));
+/// Renders a page of tasks.
+pub(super) fn render_task_table(
+    tasks: &[TaskSummary],
+    columns: TaskTableColumns,
+    out: &CliOutput,
+) -> String {
+    let mut table = TextTable::new(&task_columns(columns, out.lang()));
     for task in tasks {
         let dash = |text: &str| {
             if text.is_empty() {
@@ -73,18 +90,22 @@ pub(super) fn render_task_table(tasks: &[TaskSummary], first: bool, out: &CliOut
         } else {
             join_task_ids(&task.blocked_by)
         };
-        table.push_row([
+        let mut row = vec![
             task.id.to_string(),
             status,
             dash(&task.owner),
             dash(task.required_role.as_deref().unwrap_or_default()),
             dash(task.task_type.map_or("", polis_core::TaskType::as_str)),
-            dash(&blocked),
-            task.subject.clone(),
-        ]);
+        ];
+        if columns.has_priorities {
+            row.push(dash(task.priority.map_or("", TaskPriority::as_str)));
+        }
+        row.push(dash(&blocked));
+        row.push(task.subject.clone());
+        table.push_row(row);
     }
     let text = table.render(out);
-    if first {
+    if columns.has_headers {
         return text;
     }
     text.split_once('\n')

@@ -8,7 +8,7 @@ use polis_ops::op;
 use polis_ops::op::TaskView;
 
 use super::super::read_text_arg;
-use super::{parse_metadata, parse_task_ids, task_render};
+use super::{parse_metadata, parse_priority, parse_task_ids, task_render};
 use crate::context::CommandContext;
 use crate::error::CliError;
 use crate::output::CliOutput;
@@ -54,6 +54,9 @@ pub(crate) struct TaskUpdateArgs {
     /// New type (team lead); empty removes it
     #[arg(long = "type", alias = "task-type", value_name = "TYPE")]
     task_type: Option<String>,
+    /// New priority: critical, high, normal or low
+    #[arg(long, value_name = "PRIORITY")]
+    priority: Option<String>,
     /// Version you have read; refused if the task has changed since
     #[arg(long, value_name = "VERSION")]
     expected_version: Option<u64>,
@@ -78,6 +81,7 @@ impl TaskUpdateArgs {
             remove_blocked_by: parse_task_ids(&self.remove_blocked_by)?,
             required_role: self.required_role,
             task_type: self.task_type,
+            priority: parse_priority(self.priority.as_deref())?,
             expected_version: self.expected_version,
             force_assign: self.force_assign,
         };

@@ -50,6 +50,7 @@ fn task_json_has_all_documented_fields(project: &TestProject) {
         "id": "3", "subject": "[backend-leader] REQ-002 后端实现", "description": "两行\n说明",
         "activeForm": "实现后端服务", "status": "pending", "owner": "",
         "metadata": {"priority": "high", "n": [1, {"a": null}]},
+        "priority": "high",
         "blocks": [waiting], "blockedBy": [blocker],
         "createdAt": task["createdAt"], "updatedAt": task["updatedAt"],
         "requiredRole": "backend-leader", "version": 1, "taskType": "backend_implementation",

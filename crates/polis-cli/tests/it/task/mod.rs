@@ -10,5 +10,6 @@ pub(crate) mod task_file_dir;
 pub(crate) mod task_import;
 pub(crate) mod task_import_limits;
 pub(crate) mod task_permissions;
+pub(crate) mod task_priority;
 pub(crate) mod task_search;
 pub(crate) mod task_stats;

@@ -86,8 +86,9 @@ fn import_and_export_round_trip_preserves_fields(project: &TestProject) {
     files.import_as_user(project);
     std::fs::remove_file(files.0.join("README.md")).unwrap();
     let mut expected = read_task_files(&files.0);
-    // Defaults are written explicitly, as requirement 004 (docs/requirements.md) demands; everything else is
-    // unchanged.
+    // Defaults are written explicitly, as requirement 004 (docs/requirements.md) demands, and a priority in the
+    // metadata is also written as a field; everything else is unchanged.
+    expected.get_mut("2.json").unwrap()["priority"] = json!("high");
     for task in expected.values_mut() {
         if task.get("version").is_none() {
             task["version"] = json!(1);

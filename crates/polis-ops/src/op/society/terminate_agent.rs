@@ -191,7 +191,7 @@ async fn load_open_tasks(app: &App, agent: &AgentId) -> Result<Vec<TaskRecord>, 
         loop {
             let page = app.store.list_tasks(&query).await?;
             let Some(last) = page.last() else { break };
-            query.after = Some(last.id);
+            query.after = Some(last.id.into());
             ids.extend(page.iter().map(|task| task.id));
         }
     }

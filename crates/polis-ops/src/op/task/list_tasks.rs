@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use polis_core::number::saturating_cast;
-use polis_core::task::recommendation::task_priority;
 use polis_core::task::task_search::TaskSearch;
-use polis_core::task::{Task, TaskSummary};
-use polis_core::{Refusal, TaskId, TaskStatus, TaskType, Timestamp};
+use polis_core::task::{TaskCursor, TaskPriority, TaskSort, TaskSummary};
+use polis_core::{Refusal, TaskStatus, TaskType, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +33,9 @@ pub struct TaskListParams {
     /// Only tasks of this type, as in TaskCreate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_type: Option<TaskType>,
+    /// Only tasks of this priority; a task without one is normal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<TaskPriority>,
     /// Only tasks that can be claimed now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ready: bool,
@@ -43,7 +45,10 @@ pub struct TaskListParams {
     /// Only tasks with all these words in subject or description, or this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<String>,
-    /// Newest first.
+    /// Order of the tasks; default: number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort: Option<TaskSort>,
+    /// Newest first; among tasks of equal priority if sorted by it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub newest: bool,
     /// Maximum number of tasks; up to 1,000.
@@ -51,27 +56,33 @@ pub struct TaskListParams {
     pub limit: Option<u32>,
     /// `next` of the previous page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<TaskId>,
+    pub cursor: Option<TaskCursor>,
 }
 
 /// A page of tasks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TaskPage {
-    /// The tasks, ordered by number, or newest first.
+    /// The tasks, in the requested order.
     pub tasks: Vec<TaskSummary>,
     /// Cursor of the next page; null on the last page.
-    pub next: Option<TaskId>,
+    pub next: Option<TaskCursor>,
 }
 
 fn build_task_query(params: &TaskListParams, now: i64) -> Result<TaskQuery, Refusal> {
+    let sort = params.sort.unwrap_or_default();
+    if let Some(cursor) = params.cursor {
+        sort.check_cursor(cursor)?;
+    }
     Ok(TaskQuery {
         role: params.role_filter.clone(),
         status: params.status,
         owner: params.owner.clone(),
         task_type: params.task_type,
+        priority: params.priority,
         claimable_at: params.ready.then_some(now),
         required_role: params.required_role.clone(),
         search: TaskSearch::parse(params.search.as_deref().unwrap_or_default())?,
+        sort,
         newest: params.newest,
         after: params.cursor,
         limit: 0,
@@ -98,7 +109,7 @@ pub async fn count_tasks_by_owner(request: &Request) -> Result<BTreeMap<String, 
 }
 
 /// Lists a page of tasks. Deleted tasks are never included. Fails with `invalid_input` if the search text is
-/// too long or contains NUL.
+/// too long or contains NUL, or the cursor is of a list in another order.
 pub async fn list_tasks(request: &Request, params: &TaskListParams) -> Result<TaskPage, OpError> {
     let now = request.app.clock.now_millis();
     let limit = params
@@ -114,31 +125,11 @@ pub async fn list_tasks(request: &Request, params: &TaskListParams) -> Result<Ta
     tasks.truncate(page);
     mark_stale(&mut tasks, now);
     let next = if more {
-        tasks.last().map(|task| task.id)
+        tasks.last().map(|task| query.sort.cursor_after(task))
     } else {
         None
     };
     Ok(TaskPage { tasks, next })
-}
-
-/// Returns the priorities of those tasks whose metadata sets one. Fails only if the store does.
-pub async fn list_task_priorities(
-    request: &Request,
-    ids: &[TaskId],
-) -> Result<BTreeMap<TaskId, String>, OpError> {
-    if ids.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let records = request.app.store.tasks(ids).await?;
-    let has_priority = |task: &Task| {
-        let metadata = task.metadata.as_ref();
-        metadata.is_some_and(|metadata| metadata.get("priority").is_some())
-    };
-    let tasks = records.iter().map(|record| &record.task);
-    Ok(tasks
-        .filter(|task| has_priority(task))
-        .map(|task| (task.id, task_priority(task).1))
-        .collect())
 }
 
 /// Sets `stale` on tasks whose lease has expired; stores do not set it.

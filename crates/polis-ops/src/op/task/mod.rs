@@ -24,9 +24,7 @@ pub use comment_task::{
 pub use create_task::create_task;
 pub use get_task::{TaskGetParams, TaskView, get_task};
 pub use heartbeat_task::{TaskHeartbeatParams, heartbeat_task};
-pub use list_tasks::{
-    TaskListParams, TaskPage, count_tasks, count_tasks_by_owner, list_task_priorities, list_tasks,
-};
+pub use list_tasks::{TaskListParams, TaskPage, count_tasks, count_tasks_by_owner, list_tasks};
 pub use recommend_tasks::{RecommendationList, TaskRecommendParams, recommend_tasks};
 pub use release_task::{TaskReleaseParams, release_task};
 pub use task_files::{

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use polis_core::task::task_search::TaskSearch;
-use polis_core::task::{Comment, TaskSummary};
+use polis_core::task::{Comment, TaskCursor, TaskPriority, TaskSort, TaskSummary};
 use polis_core::{TaskId, TaskRecord, TaskStatus, TaskType};
 
 use crate::port::PortFuture;
@@ -20,16 +20,20 @@ pub struct TaskQuery {
     pub owner: Option<String>,
     /// Only tasks of this type.
     pub task_type: Option<TaskType>,
+    /// Only tasks of this priority; those without one are normal.
+    pub priority: Option<TaskPriority>,
     /// Only tasks that could be claimed at this time (milliseconds).
     pub claimable_at: Option<i64>,
     /// Only tasks that require exactly this role; an empty string matches tasks that require none.
     pub required_role: Option<String>,
     /// Only tasks that contain these words.
     pub search: TaskSearch,
-    /// Whether to sort by descending number.
+    /// What to sort by.
+    pub sort: TaskSort,
+    /// Whether to sort by descending number, among equals if sorted by priority.
     pub newest: bool,
-    /// Only tasks after this number in the sort order.
-    pub after: Option<TaskId>,
+    /// Only tasks after this position in the sort order.
+    pub after: Option<TaskCursor>,
     /// Maximum number of tasks.
     pub limit: u32,
 }
@@ -98,7 +102,7 @@ pub trait TaskReader {
     /// Returns tasks after `after`, including deleted ones, ordered by number, at most `limit`.
     fn scan_tasks(&self, after: Option<TaskId>, limit: u32) -> PortFuture<'_, Vec<TaskRecord>>;
 
-    /// Returns a page of a list, ordered by number, ascending or descending.
+    /// Returns a page of a list, ordered by number, ascending or descending, or by priority first.
     fn list_tasks<'a>(&'a self, query: &'a TaskQuery) -> PortFuture<'a, Vec<TaskSummary>>;
 
     /// Returns the tasks that the agent could claim, reduced to those that can be ranked first. The groups

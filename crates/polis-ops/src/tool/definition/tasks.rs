@@ -6,7 +6,7 @@ use polis_core::task::claim::TaskClaimParams;
 use polis_core::task::create::TaskCreateParams;
 use polis_core::task::recommendation::{ScoreReason, ScoreReasonKind};
 use polis_core::task::update::TaskUpdateParams;
-use polis_core::task::{TaskStatus, TaskSummary};
+use polis_core::task::{TaskPriority, TaskStatus, TaskSummary};
 use polis_core::{TaskId, TaskType};
 use polis_i18n::{UiLanguage, msg};
 
@@ -54,19 +54,13 @@ async fn list_tasks(call: ToolContext<'_>, mut params: TaskListParams) -> ToolRe
     }
     let mut page = op::list_tasks(call.request, &params).await?;
     if call.for_model && fit_entries(&mut page.tasks) {
-        page.next = page.tasks.last().map(|task| task.id);
+        let sort = params.sort.unwrap_or_default();
+        page.next = page.tasks.last().map(|task| sort.cursor_after(task));
     }
-    // Programs read the document, not the text, and may list a thousand tasks.
-    let shown = if call.for_model { &page.tasks[..] } else { &[] };
-    let ids: Vec<_> = shown.iter().map(|task| task.id).collect();
-    let priorities = op::list_task_priorities(call.request, &ids).await?;
-    let lines = page.tasks.iter().map(|task| {
-        render_listed_task(
-            task,
-            priorities.get(&task.id).map(String::as_str),
-            call.lang,
-        )
-    });
+    let lines = page
+        .tasks
+        .iter()
+        .map(|task| render_listed_task(task, task.priority, call.lang));
     let text = join_lines(lines, msg::tool_task_none(call.lang));
     let note = next_page_note(call.lang, page.tasks.len(), "cursor", page.next.as_ref());
     Ok(ToolReply::new(page, text).with_continuation(note))
@@ -297,13 +291,17 @@ fn describe_score_reason(one: &ScoreReason, lang: UiLanguage) -> String {
         }
         ScoreReasonKind::CompletedOfType(count) => msg::tool_task_reason_completed(lang, count),
         ScoreReasonKind::RequiresRole(role) => msg::tool_task_reason_role(lang, role),
-        ScoreReasonKind::Priority(priority) => msg::tool_task_priority(lang, priority),
+        ScoreReasonKind::Priority(priority) => msg::tool_task_priority(lang, priority.as_str()),
         ScoreReasonKind::TasksWaiting(count) => msg::tool_task_reason_waiting(lang, count),
     }
 }
 
 /// Renders a task of a list on one line.
-fn render_listed_task(task: &TaskSummary, priority: Option<&str>, lang: UiLanguage) -> String {
+fn render_listed_task(
+    task: &TaskSummary,
+    priority: Option<TaskPriority>,
+    lang: UiLanguage,
+) -> String {
     let mut head = format!("{} {}", task.id, task.status.as_str());
     if !task.owner.is_empty() {
         head.push_str(&format!(" {}", task.owner));
@@ -313,7 +311,7 @@ fn render_listed_task(task: &TaskSummary, priority: Option<&str>, lang: UiLangua
     fields.extend(role.map(|role| msg::tool_task_role_field(lang, role)));
     let task_type = task.task_type.map(TaskType::as_str);
     fields.extend(task_type.map(|name| msg::tool_task_type_field(lang, name)));
-    fields.extend(priority.map(|priority| msg::tool_task_priority(lang, priority)));
+    fields.extend(priority.map(|priority| msg::tool_task_priority(lang, priority.as_str())));
     let fields = fields.join(msg::tool_result_list_separator(lang));
     let mut text = msg::tool_task_line(lang, head, fields, &task.subject);
     if task.open_blockers > 0 {
@@ -342,6 +340,7 @@ fn render_task(view: &TaskView, lang: UiLanguage) -> String {
         task.required_role.as_deref().unwrap_or_default(),
     );
     add("taskType", task.task_type.map_or("", |kind| kind.as_str()));
+    add("priority", task.priority.map_or("", TaskPriority::as_str));
     add("blockedBy", &render_task_numbers(&task.blocked_by, lang));
     add("blocks", &render_task_numbers(&task.blocks, lang));
     if let Some(metadata) = &task.metadata

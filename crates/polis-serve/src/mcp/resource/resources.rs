@@ -7,6 +7,7 @@
 
 use polis_core::board::BoardName;
 use polis_core::id::quote_untrusted;
+use polis_core::task::TaskCursor;
 use polis_core::token::{AccessLevel, OperationArea};
 use polis_core::workspace::file_tools::{FileEncoding, ReadFileParams};
 use polis_core::{Refusal, RefusalCode, TaskId, TaskStatus};
@@ -130,7 +131,7 @@ pub(crate) async fn list_resources(
                 let params = TaskListParams {
                     status: Some(status),
                     limit: Some(remaining),
-                    cursor: after,
+                    cursor: after.map(TaskCursor::from),
                     ..TaskListParams::default()
                 };
                 identity.check_scope(OperationArea::Tasks, AccessLevel::Read)?;
@@ -145,7 +146,7 @@ pub(crate) async fn list_resources(
                     .with_mime_type(JSON_MEDIA_TYPE)
                 }));
                 match (found.next, status) {
-                    (Some(next), _) => ResourceCursor::Tasks(status, Some(next)),
+                    (Some(next), _) => ResourceCursor::Tasks(status, Some(next.id)),
                     (None, TaskStatus::InProgress) => {
                         ResourceCursor::Tasks(TaskStatus::Pending, None)
                     }

@@ -85,6 +85,7 @@ fn task_record(n: u64, revision: u64) -> Box<TaskRecord> {
             required_role: None,
             version: revision,
             task_type: None,
+            priority: None,
             claimed_at: None,
             started_at: None,
             completed_at: None,

@@ -21,6 +21,7 @@ use crate::component::time_ago::render_time_ago;
 use crate::error_page::{OrPageError as _, PageError};
 use crate::layout::{Tab, html_fragment, tab_page};
 use crate::live_updates;
+use crate::page::tasks::render_priority_pill;
 use crate::request::extract::{PathParams, QueryParams};
 use crate::request::request_context::RequestContext;
 
@@ -153,6 +154,7 @@ fn render_held_tasks(context: &RequestContext, id: &AgentId, tasks: &[TaskSummar
                 ul.list { @for task in tasks { li data-row tabindex="0" {
                     span class={ "pill status-" (task.status.as_str()) } { (labels::task_status_label(task.status, lang)) } " "
                     @if task.stale { span.pill.status-stale { (msg::task_stale_mark(lang)) } " " }
+                    (render_priority_pill(context, task.priority))
                     a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
                 } } }
                 p { a href={ "/tasks?owner=" (id) } { (msg::agent_view_tasks(lang)) } }

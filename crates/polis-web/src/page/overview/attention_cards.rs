@@ -23,6 +23,7 @@ use crate::component::timeline::render_agent_link;
 use crate::error_page::{OrPageError as _, PageError};
 use crate::layout::{Tab, tab_page};
 use crate::page::boards::board_url;
+use crate::page::tasks::render_priority_pill;
 use crate::refusal_tables::PageRefusal;
 use crate::request::extract::QueryParams;
 use crate::request::form_idempotency;
@@ -221,6 +222,7 @@ fn render_stale_task(context: &RequestContext, task: &TaskSummary) -> Markup {
 fn render_task_headline(context: &RequestContext, task: &TaskSummary) -> Markup {
     html! {
         a href={ "/tasks/" (task.id) } { "#" (task.id) " " (task.subject) }
+        " " (render_priority_pill(context, task.priority))
         @if let Some(kind) = task.task_type { " " span.pill { (labels::task_type_label(kind, context.lang())) } }
     }
 }

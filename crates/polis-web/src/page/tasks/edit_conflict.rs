@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use maud::{Markup, html};
 use polis_core::task::history::{TaskFieldChange, TaskHistoryEntry};
-use polis_core::{RawJson, TaskId};
+use polis_core::{RawJson, TaskId, TaskPriority};
 use polis_i18n::msg;
 use polis_ops::op::{self, TaskHistoryParams};
 use polis_view::three_way_merge::{FieldComparison, compare_three_way};
@@ -22,11 +22,12 @@ use crate::request::request_context::RequestContext;
 /// Name of a field in the history, and its accessor in the form.
 type FieldAccessor = (&'static str, fn(&mut TaskFormFields) -> &mut String);
 
-const MERGED_FIELDS: [FieldAccessor; 7] = [
+const MERGED_FIELDS: [FieldAccessor; 8] = [
     ("subject", |typed| &mut typed.subject),
     ("description", |typed| &mut typed.description),
     ("requiredRole", |typed| &mut typed.role),
     ("taskType", |typed| &mut typed.kind),
+    ("priority", |typed| &mut typed.priority),
     ("owner", |typed| &mut typed.owner),
     ("blockedBy", |typed| &mut typed.blocked_by),
     ("blocks", |typed| &mut typed.blocks),
@@ -158,7 +159,10 @@ fn revert_list_change(list: &str, change: &TaskFieldChange) -> String {
 /// Returns a value of the history as the form represents it.
 fn form_value(field: &str, value: Option<&RawJson>) -> String {
     let Some(value) = value else {
-        return String::new();
+        return match field {
+            "priority" => TaskPriority::Normal.as_str().to_owned(),
+            _ => String::new(),
+        };
     };
     match field {
         "blocks" | "blockedBy" => {

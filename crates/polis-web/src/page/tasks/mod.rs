@@ -6,8 +6,9 @@
 //! `task_editor` are the forms, and `edit_conflict` the page for an edit conflict.
 
 use maud::{Markup, html};
-use polis_core::TaskStatus;
 use polis_core::token::{AccessLevel, OperationArea};
+use polis_core::{TaskPriority, TaskStatus};
+use polis_i18n::msg;
 use polis_view::labels;
 
 use crate::request::request_context::RequestContext;
@@ -64,6 +65,20 @@ pub(crate) fn task_routes() -> Vec<WebRoute> {
 }
 
 /// Renders a task's status.
+/// Renders the priority of a task if it is not normal; most tasks are, so a mark on those would hide the others.
+pub(in crate::page) fn render_priority_pill(
+    context: &RequestContext,
+    priority: Option<TaskPriority>,
+) -> Markup {
+    html! {
+        @if let Some(priority) = priority.filter(|priority| *priority != TaskPriority::Normal) {
+            span class={ "pill priority-" (priority.as_str()) } title=(msg::task_priority(context.lang())) {
+                (labels::task_priority_label(priority, context.lang()))
+            } " "
+        }
+    }
+}
+
 fn render_status_pill(context: &RequestContext, status: TaskStatus) -> Markup {
     html! { span class={ "pill status-" (status.as_str()) } { (labels::task_status_label(status, context.lang())) } }
 }

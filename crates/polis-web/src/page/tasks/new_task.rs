@@ -3,9 +3,9 @@
 
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::html;
+use polis_core::TaskPriority;
 use polis_core::task::create::TaskCreateParams;
-use polis_core::{RawJson, RawObject};
-use polis_i18n::{MessageLabel, msg};
+use polis_i18n::msg;
 use polis_ops::{OpError, op};
 use polis_serve::http::problem;
 use serde::Deserialize;
@@ -18,20 +18,11 @@ use crate::request::extract::FormFields;
 use crate::request::form_idempotency;
 use crate::request::request_context::RequestContext;
 
-/// The priorities offered by the form: value, label.
-const PRIORITIES: [(&str, MessageLabel); 4] = [
-    ("critical", msg::task_priority_critical),
-    ("high", msg::task_priority_high),
-    ("normal", msg::task_priority_normal),
-    ("low", msg::task_priority_low),
-];
-
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct NewTaskForm {
     #[serde(flatten)]
     typed: TaskFormFields,
-    priority: String,
     idempotency_key: String,
 }
 
@@ -55,18 +46,17 @@ pub(super) async fn submit_new_task(
 async fn create_from_form(context: &RequestContext, form: &NewTaskForm) -> Result<String, OpError> {
     let typed = &form.typed;
     let non_empty = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let priority = non_empty(&form.priority).and_then(|name| RawJson::from_value(&name).ok());
-    let metadata = priority.map(|priority| {
-        let mut fields = RawObject::default();
-        fields.set("priority", priority);
-        fields
-    });
+    // A normal task is one without a priority.
+    let priority = non_empty(&typed.priority)
+        .map(|name| TaskPriority::parse(&name))
+        .transpose()?
+        .filter(|priority| *priority != TaskPriority::Normal);
     let request = TaskCreateParams {
         subject: typed.subject.clone(),
         description: typed.description.clone(),
         required_role: non_empty(&typed.role),
         task_type: non_empty(&typed.kind),
-        metadata,
+        priority,
         add_blocked_by: parse_task_numbers(&typed.blocked_by)?,
         add_blocks: parse_task_numbers(&typed.blocks)?,
         ..TaskCreateParams::default()
@@ -93,15 +83,6 @@ fn new_task_page(
             input type="hidden" name="csrf" value=(context.csrf);
             (form_idempotency::render_idempotency_key_field(context))
             (form.typed.render_fields(context, false))
-            div {
-                label for="priority" { (msg::task_priority(lang)) }
-                select #priority name="priority" {
-                    option value="" { (msg::common_none(lang)) }
-                    @for (name, label) in PRIORITIES {
-                        option value=(name) selected[form.priority == name] { (label(lang)) }
-                    }
-                }
-            }
             div.actions {
                 button.main { (msg::task_create(lang)) }
                 a.button.quiet href="/tasks" { (msg::common_cancel(lang)) }

@@ -1,5 +1,5 @@
-//! Task board (kanban): a column each for pending, in progress and completed tasks, newest first, filtered by
-//! `task_filter`, with a limited number of cards per column. The page fetches the board again after every
+//! Task board (kanban): a column each for pending, in progress and completed tasks, the open ones by priority and
+//! then newest first, filtered by `task_filter`, with a limited number of cards per column. The page fetches the board again after every
 //! event of a task.
 
 use axum::response::Response;
@@ -12,8 +12,8 @@ use polis_i18n::msg;
 use polis_ops::op;
 use polis_view::labels;
 
-use super::render_status_pill;
 use super::task_filter::{MAX_COLUMN_CARDS, TaskBoardFilter};
+use super::{render_priority_pill, render_status_pill};
 use crate::component::time_ago::render_time_ago;
 use crate::error_page::{OrPageError as _, PageError};
 use crate::layout::{Tab, html_fragment, html_fragment_with_url, tab_page};
@@ -157,6 +157,7 @@ fn render_task_card(context: &RequestContext, task: &TaskSummary) -> Markup {
         li.card.task id={ "task-" (task.id) } data-row tabindex="0" data-task=(task.id) data-version=(task.version) draggable=[moves] {
             a.subject href={ "/tasks/" (task.id) } draggable="false" { span.muted { "#" (task.id) } " " (task.subject) }
             div.facts.small {
+                (render_priority_pill(context, task.priority))
                 @if open && task.open_blockers > 0 {
                     span.pill.status-blocked { (msg::task_blocked_by_prefix(lang)) (task.open_blockers) }
                 }

@@ -4,7 +4,7 @@
 use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
 use polis_core::task::update::TaskUpdateParams;
-use polis_core::{Refusal, RefusalCode, Task, TaskId};
+use polis_core::{Refusal, RefusalCode, Task, TaskId, TaskPriority};
 use polis_i18n::msg;
 use polis_ops::{OpError, op};
 use polis_serve::http::problem;
@@ -89,7 +89,10 @@ fn changed_fields(
         added_and_removed(&task.blocked_by, parse_task_numbers(&mine.blocked_by)?);
     let (add_blocks, remove_blocks) =
         added_and_removed(&task.blocks, parse_task_numbers(&mine.blocks)?);
+    let priority = set(&mine.priority, &now.priority).filter(|name| !name.is_empty());
+    let priority = priority.as_deref().map(TaskPriority::parse).transpose()?;
     let request = TaskUpdateParams {
+        priority,
         subject: set(&mine.subject, &now.subject),
         description: set(&mine.description, &now.description),
         required_role: set(&mine.role, &now.role),

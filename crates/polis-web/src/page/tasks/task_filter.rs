@@ -2,6 +2,7 @@
 //! the form that sets it.
 
 use maud::{Markup, html};
+use polis_core::task::{TaskPriority, TaskSort};
 use polis_core::token::OperationArea;
 use polis_core::{TaskStatus, TaskType};
 use polis_i18n::msg;
@@ -28,6 +29,8 @@ pub(super) struct TaskBoardFilter {
     /// Name of the task type.
     #[serde(rename = "type")]
     kind: String,
+    /// Name of the priority.
+    priority: String,
     /// Id of the owner.
     owner: String,
     /// Whether to show only claimable tasks; any non-empty text means yes.
@@ -41,7 +44,14 @@ pub(super) struct TaskBoardFilter {
 impl TaskBoardFilter {
     /// Returns whether any filter is set.
     pub(super) fn is_set(&self) -> bool {
-        let texts = [&self.q, &self.role, &self.kind, &self.owner, &self.ready];
+        let texts = [
+            &self.q,
+            &self.role,
+            &self.kind,
+            &self.priority,
+            &self.owner,
+            &self.ready,
+        ];
         texts.iter().any(|text| !text.trim().is_empty())
     }
 
@@ -77,12 +87,16 @@ impl TaskBoardFilter {
         new
     }
 
-    /// Returns the list request of a column; `None` if the type is unknown, which matches nothing, like any
-    /// other unknown word.
+    /// Returns the list request of a column; `None` if the type or priority is unknown, which matches nothing,
+    /// like any other unknown word.
     pub(super) fn list_params(&self, status: TaskStatus) -> Option<TaskListParams> {
         let non_empty = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         let task_type = match non_empty(&self.kind) {
             Some(name) => Some(TaskType::from_name(&name)?),
+            None => None,
+        };
+        let priority = match non_empty(&self.priority) {
+            Some(name) => Some(TaskPriority::from_name(&name)?),
             None => None,
         };
         Some(TaskListParams {
@@ -90,8 +104,11 @@ impl TaskBoardFilter {
             required_role: non_empty(&self.role),
             owner: non_empty(&self.owner),
             task_type,
+            priority,
             ready: non_empty(&self.ready).is_some(),
             search: non_empty(&self.q),
+            // Open tasks in the order in which they should be done.
+            sort: (status != TaskStatus::Completed).then_some(TaskSort::Priority),
             newest: true,
             limit: Some(self.card_limit(status)),
             ..TaskListParams::default()
@@ -116,6 +133,7 @@ impl TaskBoardFilter {
             ("q", self.q.trim()),
             ("role", self.role.trim()),
             ("type", self.kind.trim()),
+            ("priority", self.priority.trim()),
             ("owner", self.owner.trim()),
             ("ready", self.ready.trim()),
             ("pending", self.pending.trim()),
@@ -150,6 +168,15 @@ impl TaskBoardFilter {
                         option value="" { (any) }
                         @for kind in TaskType::ALL {
                             option value=(kind.as_str()) selected[self.kind == kind.as_str()] { (labels::task_type_label(*kind, lang)) }
+                        }
+                    }
+                }
+                div {
+                    label for="priority" { (msg::task_priority(lang)) }
+                    select #priority name="priority" {
+                        option value="" { (any) }
+                        @for priority in TaskPriority::ALL {
+                            option value=(priority.as_str()) selected[self.priority == priority.as_str()] { (labels::task_priority_label(priority, lang)) }
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! Form fields of a task, shared by the pages that create and edit tasks.
 
 use maud::{Markup, html};
-use polis_core::task::TaskField;
+use polis_core::task::{TaskField, TaskPriority};
 use polis_core::{Refusal, Task, TaskId, TaskType};
 use polis_i18n::msg;
 use polis_view::labels;
@@ -19,6 +19,8 @@ pub(super) struct TaskFormFields {
     pub(super) role: String,
     #[serde(rename = "type")]
     pub(super) kind: String,
+    /// Name of the priority; empty means that it was not chosen.
+    pub(super) priority: String,
     pub(super) owner: String,
     pub(super) blocked_by: String,
     pub(super) blocks: String,
@@ -32,6 +34,7 @@ impl TaskFormFields {
             description: task.description.clone(),
             role: task.required_role.clone().unwrap_or_default(),
             kind: task.task_type.map_or("", TaskType::as_str).to_owned(),
+            priority: task.priority.unwrap_or_default().as_str().to_owned(),
             owner: task.owner.clone(),
             blocked_by: format_task_numbers(&task.blocked_by),
             blocks: format_task_numbers(&task.blocks),
@@ -46,6 +49,7 @@ impl TaskFormFields {
             &mut self.subject,
             &mut self.role,
             &mut self.kind,
+            &mut self.priority,
             &mut self.owner,
             &mut self.blocked_by,
             &mut self.blocks,
@@ -53,6 +57,11 @@ impl TaskFormFields {
             *line = line.trim().to_owned();
         }
         self
+    }
+
+    /// Returns the priority that the form shows as chosen.
+    fn chosen_priority(&self) -> TaskPriority {
+        TaskPriority::from_name(&self.priority).unwrap_or_default()
     }
 
     /// Renders the fields for an existing task (`edits`) or a new one.
@@ -89,6 +98,16 @@ impl TaskFormFields {
                         option value="" { (none) }
                         @for kind in TaskType::ALL {
                             option value=(kind.as_str()) selected[self.kind == kind.as_str()] { (labels::task_type_label(*kind, lang)) }
+                        }
+                    }
+                }
+                div {
+                    label for="priority" { (labels::task_field_label(TaskField::Priority, lang)) }
+                    select #priority.wide name="priority" {
+                        @for priority in TaskPriority::ALL {
+                            option value=(priority.as_str()) selected[self.chosen_priority() == priority] {
+                                (labels::task_priority_label(priority, lang))
+                            }
                         }
                     }
                 }

@@ -6,6 +6,7 @@
 use axum::response::Response;
 use maud::{Markup, html};
 use polis_core::task::TaskField;
+use polis_core::task::task_priority::PRIORITY_KEY;
 use polis_core::token::OperationArea;
 use polis_core::{Task, TaskId, TaskStatus, Timestamp};
 use polis_i18n::msg;
@@ -14,7 +15,9 @@ use polis_view::task_fields::{TaskValueStyle, format_task_field};
 use polis_view::{labels, relative_time};
 
 use super::assignees::AssigneeOptions;
-use super::{dependency_graph, render_status_pill, task_comments, task_history};
+use super::{
+    dependency_graph, render_priority_pill, render_status_pill, task_comments, task_history,
+};
 use crate::component::excerpt;
 use crate::component::time_ago::{render_time_ago, render_time_until};
 use crate::error_page::{OrPageError as _, PageError};
@@ -99,6 +102,7 @@ async fn render_task_section(
                 (render_status_pill(context, task.status))
                 @if view.stale { span.pill.status-stale { (msg::task_stale_explanation(lang)) } }
                 @if is_blocked(view) { span.pill.status-blocked { (msg::task_blocked_by_prefix(lang)) (view.open_blockers) } }
+                (render_priority_pill(context, task.priority))
                 @if let Some(role) = &task.required_role { span.pill { (labels::role_label(role, lang)) } }
                 @if let Some(kind) = task.task_type { span.pill { (labels::task_type_label(kind, lang)) } }
                 @if !task.owner.is_empty() { a.pill.accent href={ "/agents/" (task.owner) } { (task.owner) } }
@@ -174,7 +178,7 @@ fn render_task_facts(context: &RequestContext, view: &TaskView) -> Markup {
             @for &field in TaskField::ALL {
                 @match field {
                     TaskField::Id | TaskField::Subject | TaskField::Description | TaskField::Status | TaskField::RequiredRole
-                    | TaskField::TaskType | TaskField::ActiveForm | TaskField::Approval => {}
+                    | TaskField::TaskType | TaskField::Priority | TaskField::ActiveForm | TaskField::Approval => {}
                     TaskField::Owner => {
                         dt { (label(field)) }
                         dd { @if view.task.owner.is_empty() { span.muted { (msg::task_unassigned(lang)) } } @else { a href={ "/agents/" (view.task.owner) } { (view.task.owner) } } }
@@ -207,7 +211,9 @@ fn render_time_fact(context: &RequestContext, field: TaskField, at: Option<&Time
 fn render_metadata(task: &Task) -> Markup {
     html! {
         @if let Some(metadata) = &task.metadata {
-            @for (name, value) in metadata.iter().take(MAX_SHOWN_METADATA) {
+            // The priority is shown as such.
+            @let own = metadata.iter().filter(|(name, _)| task.priority.is_none() || *name != PRIORITY_KEY);
+            @for (name, value) in own.take(MAX_SHOWN_METADATA) {
                 dt.own { (name) } dd.mono { (excerpt::truncate_text(&value.parse_as::<String>().unwrap_or_else(|| value.as_str().to_owned()), excerpt::CARD_EXCERPT_BYTES)) }
             }
         }
