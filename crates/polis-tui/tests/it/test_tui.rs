@@ -314,7 +314,7 @@ impl TestTui {
                 AppEffect::ComputeStats => {
                     AppMessage::StatsComputed(self.block_on(compute_stats(&self.screen)))
                 }
-                AppEffect::RunAction(deed) => self.block_on(execute_action(&self.screen, deed)),
+                AppEffect::RunAction(action) => self.block_on(execute_action(&self.screen, action)),
                 other => {
                     self.unhandled_effects.push(other);
                     continue;
